@@ -158,9 +158,9 @@ ShutdownReport Node::shutdown(Deadline deadline) {
   if (audit) audit->tell_head_now();
   const auto due = due_after(deadline);
   if (const auto error = core->membership().wait_for_agreement(due)) {
-    spdlog::warn("[{}] shuts down before the others: {}", core->name(), error->message);
     report.waited_for.push_back(error->message);
-    for (std::string& line : core->oldest_requests()) report.waited_for.push_back(std::move(line));
+    for (std::string& line : core->oldest_work()) report.waited_for.push_back(std::move(line));
+    spdlog::warn("[{}] shuts down before the others: {}", core->name(), fmt::join(report.waited_for, "; "));
   }
   for (std::string& line : core->stop(due.value_or(core->clock().now() + kDestructorLimit))) {
     report.waited_for.push_back(std::move(line));

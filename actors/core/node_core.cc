@@ -133,14 +133,18 @@ void NodeCore::give_up(const NodeLife& peer, std::string_view why) {
   link_->disconnect(peer.name, {.life = peer.incarnation});
 }
 
-std::vector<std::string> NodeCore::oldest_requests() const {
-  constexpr std::size_t kLines = 8;
+std::vector<std::string> NodeCore::oldest_work() const {
+  constexpr std::size_t kLines = 8;  // of each kind
+  const auto seconds = [](Duration age) { return std::chrono::duration<double>(age).count(); };
   Query<PendingCall> query(future_home());
   list_requests(kLines, query.slot());
   std::vector<std::string> lines;
   for (const PendingCall& call : query.wait(std::chrono::milliseconds(200)).answers) {
-    lines.push_back(fmt::format("{} to {}, {:.1f} s", call.operation, call.peer.name,
-                                std::chrono::duration<double>(clock_->now() - call.started).count()));
+    lines.push_back(
+        fmt::format("{} to {}, {:.1f} s", call.operation, call.peer.name, seconds(clock_->now() - call.started)));
+  }
+  for (const ServedFunction& function : served_calls_.oldest(kLines)) {
+    lines.push_back(fmt::format("{} for {}, {:.1f} s", function.operation, function.caller, seconds(function.age)));
   }
   return lines;
 }

@@ -168,8 +168,9 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] ActorHost& host() const { return *host_; }
   [[nodiscard]] NodeCounts counts() const;
 
-  /// Returns the requests that have waited longest, one line each, for shutdown reports.
-  [[nodiscard]] std::vector<std::string> oldest_requests() const;
+  /// Returns the requests, and the functions of other nodes' requests, that have waited longest, one line each, for
+  /// shutdown reports.
+  [[nodiscard]] std::vector<std::string> oldest_work() const;
   /// Replies to `slot` with the `count` requests that have waited longest, the oldest first.
   void list_requests(std::size_t count, const Query<PendingCall>::ReplySlot& slot) const;
   /// Returns the number of requests ever started on this node.

@@ -21,6 +21,7 @@
 #include "tests/conformance/async_functions.h"
 #include "tests/conformance/gradient_functions.h"
 #include "tests/conformance/test_cluster.h"
+#include "tests/support/output_of.h"
 #include "tests/support/temporary_directory.h"
 
 namespace troupe::testing {
@@ -159,6 +160,19 @@ BOOST_AUTO_TEST_CASE(shutdown_names_a_busy_function_at_its_deadline, *label("S-0
   const auto due = std::chrono::steady_clock::now() + 5s;
   while (!core.expired() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
   BOOST_TEST(core.expired());
+}
+
+BOOST_AUTO_TEST_CASE(shutdown_names_a_function_whose_future_nobody_completes, *label("S-05")) {
+  TestCluster cluster({"p1"});
+  Node& trainer = cluster.trainer();
+  const RRef<Gate> gate(trainer, Gate(2));
+  const Scope impatient = trainer.with({.deadline = 10ms});
+  BOOST_TEST(error_of([&] { return gate.rpc_sync(impatient, &Gate::arrive); }).code == ErrorCode::timeout);
+  std::string text;
+  const std::string logged =
+      output_of([&] { text = fmt::format("{}", fmt::join(trainer.shutdown(100ms).waited_for, "; ")); });
+  BOOST_TEST(text.find("rpc Gate::arrive for trainer, 0.") != std::string::npos, text);
+  BOOST_TEST(logged.find("shuts down before the others: " + text) != std::string::npos, logged);
 }
 
 BOOST_AUTO_TEST_CASE(node_that_stops_by_itself_is_told_apart_from_one_that_died, *label("S-07")) {
