@@ -1,4 +1,5 @@
-// Exceptions that arrive with their own type: both sides register the type, and its fields travel.
+// Exceptions that arrive with their own type: both sides register the type, and its fields travel. If these hold a
+// tensor or a reference, or more than 60 KiB, it arrives as a RemoteError with its text; the hint says why.
 //
 //   struct NoSuchRow : std::runtime_error {
 //     explicit NoSuchRow(std::int64_t r = 0) : runtime_error("no such row"), row(r) {}
