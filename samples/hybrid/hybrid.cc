@@ -82,7 +82,7 @@ Generator data_of(std::size_t rank, std::int64_t epoch) {
   return Generator(100 + rank, static_cast<std::uint64_t>(epoch));
 }
 
-/// Word vectors, summed over each bag. On the server.
+/// Word vectors, averaged over each bag. On the server.
 class Table final : public nn::Module {
  public:
   explicit Table(std::uint64_t seed) {
