@@ -1,5 +1,7 @@
 #include "node/joining/inherited_descriptor.h"
 
+#include <poll.h>
+
 #include <map>
 #include <mutex>
 #include <utility>
@@ -8,6 +10,12 @@
 
 namespace troupe::detail {
 namespace {
+
+/// Returns whether a pipe has no bytes and no writer: a process that inherited it, too, has read it.
+bool was_read_before(int number) {
+  pollfd pipe{number, POLLIN, 0};
+  return ::poll(&pipe, 1, 0) == 1 && (pipe.revents & (POLLIN | POLLHUP)) == POLLHUP;
+}
 
 /// What was read from descriptors of this process, as long as it lives: descriptors are the process's, too. Secrets
 /// stay in locked memory.
@@ -21,7 +29,14 @@ class ReadOnce {
         from, Error{.code = ErrorCode::bad_argument,
                     .message = fmt::format("descriptor {} was read without memory for its content", from.number),
                     .execution = Execution::never});
-    if (is_first) found->second = read(from.number);  // whatever it throws, the descriptor is closed
+    if (!is_first) return found->second;
+    const bool is_late = was_read_before(from.number);
+    found->second = read(from.number);  // whatever it throws, the descriptor is closed
+    if (is_late && !found->second) {
+      Error why = found->second.error();
+      why.hint = "only the first process that is started with it can read it: to start one anew needs key files";
+      found->second = std::move(why);
+    }
     return found->second;
   }
 

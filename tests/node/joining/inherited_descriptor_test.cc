@@ -143,12 +143,25 @@ BOOST_AUTO_TEST_CASE(another_node_of_the_process_has_its_own_under_the_same_numb
   BOOST_TEST(detail::inherited_keys({first.number, "two", "a"}).value().own_name() == "a");
 }
 
+BOOST_AUTO_TEST_CASE(a_process_that_is_started_anew_is_told_that_its_former_life_has_read_them) {
+  const auto nothing = [](int /*writer*/) { return true; };
+  for (const bool is_ring : {false, true}) {
+    const FilledPipe pipe(nothing);
+    const InheritedDescriptor from{pipe.number, is_ring ? "anew, keys" : "anew, secret", "a"};
+    const Error error = is_ring ? detail::inherited_keys(from).error() : detail::inherited_secret(from).error();
+    BOOST_TEST(error.message.find(" has only 0 bytes, expected ") != std::string::npos, error.message);
+    BOOST_TEST(error.hint ==
+               "only the first process that is started with it can read it: to start one anew needs key files");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_used_is_read_once_too) {
   const FilledPipe pipe([](int writer) { return ::write(writer, "short", 5) == 5; });
   const InheritedDescriptor from{pipe.number, "short", "a"};
   const std::string why =
       "the cluster secret in descriptor " + std::to_string(pipe.number) + " has only 5 bytes, expected 32";
   BOOST_TEST(detail::inherited_secret(from).error().message == why);
+  BOOST_TEST(detail::inherited_secret(from).error().hint.empty());
   const Stranger stranger(pipe.number);
   BOOST_TEST(detail::inherited_secret(from).error().message == why);
   BOOST_TEST(stranger.is_whole());
