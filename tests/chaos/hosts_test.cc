@@ -1,22 +1,16 @@
-// `troupe up` over two machines joined by a wire, through ssh: two network namespaces, one with an sshd of its own.
+// `troupe up` over two machines joined by a wire, through ssh: one has namespaces and an sshd of its own.
 #include <boost/test/unit_test.hpp>
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <chrono>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include "node/file_descriptor.h"
-#include "tests/chaos/capabilities.h"
 #include "tests/chaos/network_namespace.h"
-#include "tests/support/process_end.h"
+#include "tests/chaos/ssh_host.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/troupe_run.h"
 
@@ -26,57 +20,15 @@ namespace {
 using boost::unit_test::label;
 using boost::unit_test::precondition;
 
-constexpr const char* kSshd = "/usr/sbin/sshd";
+struct OneWireOfHosts {
+  OneWireOfHosts() { join_by_wire(one, other); }
 
-/// Namespaces, an sshd and a login as root.
-struct NeedsSshd {
-  boost::test_tools::assertion_result operator()(boost::unit_test::test_unit_id unit) const {
-    boost::test_tools::assertion_result result = NeedsNamespaces{}(unit);
-    if (!result) return result;
-    const bool there = std::filesystem::exists(kSshd) && std::filesystem::exists("/usr/bin/ssh") && geteuid() == 0;
-    if (there) return true;
-    result = false;
-    result.message() << "needs root, openssh-server and openssh-client";
-    return result;
-  }
+  NetworkNamespace one;
+  NetworkNamespace other;
 };
 
 /// This thread is on the first machine, 10.77.0.1; on the other, 10.77.0.2, an sshd listens.
-struct TwoHosts {
-  TwoHosts() {
-    join_by_wire(one, other);
-    const std::string base = directory.path().string();
-    for (const char* key : {"key", "host_key"}) {
-      one.run(fmt::format("ssh-keygen -q -t ed25519 -N '' -f {}/{}", base, key));
-    }
-    mkdir("/run/sshd", 0755);  // sshd wants this folder to exist, and leaves it empty
-    std::ofstream(base + "/sshd_config") << fmt::format(
-        "ListenAddress 10.77.0.2:2200\nHostKey {0}/host_key\nAuthorizedKeysFile {0}/key.pub\nPidFile {0}/pid\n"
-        "StrictModes no\nUsePAM no\nPermitRootLogin yes\n",
-        base);
-    std::ofstream(base + "/ssh_config") << fmt::format(
-        "Host *\n  Port 2200\n  IdentityFile {0}/key\n  StrictHostKeyChecking no\n  UserKnownHostsFile {0}/known\n"
-        "  LogLevel ERROR\n",
-        base);
-    start_sshd(base + "/sshd_config");
-    other.run("until ss -ltn | grep -q 10.77.0.2:2200; do sleep 0.01; done");
-  }
-  ~TwoHosts() {
-    kill(sshd_, SIGTERM);
-    waitpid(sshd_, nullptr, 0);
-  }
-  TwoHosts(const TwoHosts&) = delete;
-  TwoHosts& operator=(const TwoHosts&) = delete;
-
-  void start_sshd(const std::string& config) {
-    const NetworkNamespace::Inside there(other);
-    sshd_ = fork();
-    if (sshd_ == 0) {
-      execl(kSshd, kSshd, "-D", "-f", config.c_str(), nullptr);
-      _exit(127);
-    }
-  }
-
+struct TwoHosts : OneWireOfHosts {
   /// Returns a run of the cluster with two hosts: "here", and "there" through ssh.
   TroupeRun up(const std::string& cluster, const std::string& roles, std::chrono::seconds limit) const {
     return run({"up", "cluster.toml"}, cluster, roles, limit);
@@ -93,19 +45,15 @@ struct TwoHosts {
                 std::chrono::seconds limit) const {
     std::ofstream(directory.path() / "cluster.toml") << fmt::format(
         "[cluster]\nname = \"hosts\"\n{}\n[[host]]\nname = \"here\"\nlocal = true\naddress = "
-        "\"wire\"\n[[host]]\nname = \"there\"\nagent = [\"ssh\", \"-F\", \"{}/ssh_config\", \"-T\", \"-o\", "
-        "\"BatchMode=yes\", \"10.77.0.2\", \"{}\", \"agent\"]\n{}",
-        cluster, directory.path().string(), TROUPE_PROGRAM, roles);
+        "\"wire\"\n[[host]]\nname = \"there\"\nagent = {}\n{}",
+        cluster, login.agent_at("10.77.0.2"), roles);
     return TroupeRun(directory.path(), arguments, limit);
   }
 
   TemporaryDirectory directory;
-  NetworkNamespace one;
-  NetworkNamespace other;
   NetworkNamespace::Inside here{one};
-
- private:
-  pid_t sshd_ = -1;
+  SshLogin login{directory.path()};
+  SshHost there{other, login, "there", {"10.77.0.2"}};
 };
 
 std::string role_of(const std::string& name, const std::string& script) {
@@ -165,13 +113,14 @@ BOOST_AUTO_TEST_CASE(nothing_is_lost_when_the_wire_is_cut_for_less_than_the_leas
 }
 
 BOOST_AUTO_TEST_CASE(a_host_that_is_cut_off_for_good_leaves_no_process) {
-  const std::string waits = "echo pid $$; exec sleep 1000";
+  const std::string waits = "echo ready; exec sleep 1000";
   auto run = up("lease = \"2s\"",
                 role_of("near", "trap 'echo bye; exit 0' TERM; echo ready; sleep 1000 & wait") + role_of("far", waits),
                 std::chrono::seconds(30));
   run.wait_for("[near] ready");
-  const ProcessEnd far(std::stoi(rest_after(run.wait_for("[far] pid "), "pid ")));
+  run.wait_for("[far] ready");
   run.wait_for("2 nodes on 2 hosts started in ");
+  const HostEnd far(there);
   one.cut_incoming();
   other.cut_incoming();
   run.wait_for("[host there] no word from its agent for 2000 ms");

@@ -84,15 +84,16 @@ NetworkNamespace::Inside::~Inside() {
   if (::setns(before_.get(), CLONE_NEWNET) != 0) std::terminate();
 }
 
+void bring_up_wire(const NetworkNamespace& machine, std::size_t number) {
+  machine.run(fmt::format("ip address add 10.77.0.{}/24 dev wire", number));
+  machine.run(fmt::format("ip address add fd77::{}/64 dev wire nodad", number));
+  machine.run("ip link set wire up");
+}
+
 void join_by_wire(const NetworkNamespace& one, const NetworkNamespace& other) {
   one.run(fmt::format("ip link add wire type veth peer name wire netns /proc/{}/fd/{}", getpid(), other.descriptor()));
-  const auto bring_up = [](const NetworkNamespace& machine, int number) {
-    machine.run(fmt::format("ip address add 10.77.0.{}/24 dev wire", number));
-    machine.run(fmt::format("ip address add fd77::{}/64 dev wire nodad", number));
-    machine.run("ip link set wire up");
-  };
-  bring_up(one, 1);
-  bring_up(other, 2);
+  bring_up_wire(one, 1);
+  bring_up_wire(other, 2);
 }
 
 void join_by_switch(const NetworkNamespace& hub, std::span<const NetworkNamespace> machines) {
@@ -103,7 +104,7 @@ void join_by_switch(const NetworkNamespace& hub, std::span<const NetworkNamespac
         fmt::format("ip link add port{0} type veth peer name wire netns /proc/{1}/fd/{2} && "
                     "ip link set port{0} master hub up",
                     number, getpid(), machines[i].descriptor()));
-    machines[i].run(fmt::format("ip address add 10.77.0.{}/24 dev wire && ip link set wire up", number));
+    bring_up_wire(machines[i], number);
   }
 }
 

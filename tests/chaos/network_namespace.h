@@ -2,6 +2,7 @@
 // the last process and descriptor that uses them, however the test ends.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -57,8 +58,11 @@ class NetworkNamespace {
 /// both.
 void join_by_wire(const NetworkNamespace& one, const NetworkNamespace& other);
 
-/// Joins machines by a switch, which is a namespace of its own: 10.77.0.1, 10.77.0.2, ... in the order of `machines`,
-/// device "wire" on each.
+/// Joins machines by a switch, which is a namespace of its own: 10.77.0.1, 10.77.0.2, ... and fd77::1, fd77::2, ... in
+/// the order of `machines`, device "wire" on each; "port1", "port2", ... are the switch's ends.
 void join_by_switch(const NetworkNamespace& hub, std::span<const NetworkNamespace> machines);
+
+/// Gives device "wire" of a machine the addresses of that number.
+void bring_up_wire(const NetworkNamespace& machine, std::size_t number);
 
 }  // namespace troupe::testing

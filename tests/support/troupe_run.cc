@@ -78,6 +78,13 @@ std::string TroupeRun::wait_for(const std::string& text) {
   }
 }
 
+std::vector<std::string> TroupeRun::lines_within(std::chrono::milliseconds time) {
+  const auto before = static_cast<std::ptrdiff_t>(lines_.size());
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (output_.is_open() && readable(output_.get(), end)) take_bytes();
+  return {lines_.begin() + before, lines_.end()};
+}
+
 void TroupeRun::signal(int number) const { kill(pid_, number); }
 
 TroupeRun::Result TroupeRun::finish() {
@@ -92,12 +99,16 @@ bool TroupeRun::all_gone() {
 }
 
 void TroupeRun::read_more() {
-  std::array<char, 65536> buffer;
   if (!readable(output_.get(), deadline_)) {
     std::string all = "the time is over:\n";
     for (const std::string& line : lines_) all += line + "\n";
     throw std::runtime_error(all);
   }
+  take_bytes();
+}
+
+void TroupeRun::take_bytes() {
+  std::array<char, 65536> buffer;
   const ssize_t size = ::read(output_.get(), buffer.data(), buffer.size());
   if (size <= 0) return output_.close();
   unfinished_.append(buffer.data(), static_cast<std::size_t>(size));

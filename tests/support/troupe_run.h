@@ -35,6 +35,9 @@ class TroupeRun {
   /// std::runtime_error with all output so far if the output ends or the limit passes first.
   std::string wait_for(const std::string& text);
 
+  /// Reads for this long, or to the end of the output; returns the lines that came meanwhile.
+  std::vector<std::string> lines_within(std::chrono::milliseconds time);
+
   void signal(int number) const;
 
   /// Closes the reading end: nothing reads the program's output from now on.
@@ -49,6 +52,7 @@ class TroupeRun {
 
  private:
   void read_more();
+  void take_bytes();
   int wait_for_exit();
 
   pid_t pid_ = -1;
