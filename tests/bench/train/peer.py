@@ -1,4 +1,4 @@
-"""The rows of train_bench.cc with PyTorch's RPC: `peer.py <row>`. Answers the same lines as `train --row <row>`.
+"""The rows of train_bench.cc with PyTorch's RPC: `peer.py <row> [--alone]`. Answers the same lines as `train --row <row> [--alone]`.
 
 This process is the driver; the other nodes are its forks. All connections are over loopback and shared memory.
 """
@@ -27,6 +27,7 @@ from torch.nn.parallel import DistributedDataParallel
 TRAINERS = ["trainer0", "trainer1"]
 TRAINING_MAX_SECONDS = 300
 rows = {}  # name -> (nodes, the driver first; function that makes the model and returns train(iterations) -> seconds)
+alone = {}  # name -> function that makes the model in this process, for some rows
 
 
 def seconds_of_times(count, iteration):
@@ -70,7 +71,7 @@ def step_digits(net, context):
 def train_digits(net, iterations):
     """DistributedOptimizer writes parameters in place, which fails the other trainer's pass; writes to `data` do not."""
     module = net.get_module_rref()
-    images, labels = torch.randn(32, 1, 28, 28), torch.randint(0, 10, (32,))
+    images, labels = digits()
 
     def iteration():
         with dist_autograd.context() as context:
@@ -80,6 +81,38 @@ def train_digits(net, iterations):
     return seconds_of_times(iterations, iteration)
 
 
+def digits():
+    return torch.randn(32, 1, 28, 28), torch.randint(0, 10, (32,))
+
+
+def mnist():
+    net = RemoteModule("ps", MnistNet)
+    optimizer = DistributedOptimizer(torch.optim.SGD, net.remote_parameters(), lr=0.03)
+    images, labels = digits()
+
+    def iteration():
+        with dist_autograd.context() as context:
+            dist_autograd.backward(context, [F.cross_entropy(net.forward(images), labels)])
+            optimizer.step(context)
+
+    return lambda iterations: seconds_of_times(iterations, iteration)
+
+
+def mnist_alone():
+    net = MnistNet()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.03)
+    images, labels = digits()
+
+    def iteration():
+        optimizer.zero_grad(set_to_none=True)
+        F.cross_entropy(net(images), labels).backward()
+        optimizer.step()
+
+    return lambda iterations: seconds_of_times(iterations, iteration)
+
+
+rows["mnist"] = (["trainer", "ps"], mnist)
+alone["mnist"] = mnist_alone
 rows["parameter_server"] = (["master", "ps", *TRAINERS], lambda: slowest(train_digits, RemoteModule("ps", MnistNet)))
 
 
@@ -223,9 +256,17 @@ def join(name, rank, nodes, folder):
     rpc.init_rpc(name, rank=rank, world_size=len(nodes), rpc_backend_options=options)
 
 
+def answer(train):
+    print("ready", flush=True)
+    for line in sys.stdin:
+        print(f"{train(int(line)):.9f}", flush=True)
+
+
 def main():
-    nodes, make = rows[sys.argv[1]]
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    if "--alone" in sys.argv:
+        return answer(alone[sys.argv[1]]())
+    nodes, make = rows[sys.argv[1]]
     with tempfile.TemporaryDirectory() as folder:
         driver = os.getpid()
         for rank, name in enumerate(nodes[1:], 1):
@@ -236,10 +277,7 @@ def main():
                     rpc.shutdown()
                 os._exit(0)
         join(nodes[0], 0, nodes, folder)
-        train = make()
-        print("ready", flush=True)
-        for line in sys.stdin:
-            print(f"{train(int(line)):.9f}", flush=True)
+        answer(make())
     os._exit(0)  # and the forks with it
 
 

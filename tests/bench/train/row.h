@@ -34,6 +34,8 @@ double seconds_of_times(std::int64_t count, const Iteration& iteration) {
 }
 
 [[nodiscard]] TrainRow parameter_server_row();
+/// One trainer of the same network; the server has all layers.
+[[nodiscard]] TrainRow mnist_row();
 [[nodiscard]] TrainRow hybrid_row();
 [[nodiscard]] TrainRow language_model_row();
 /// Each batch is split into so many parts, so that both halves of the network compute.

@@ -69,13 +69,26 @@ double train_digits(Scope& scope, const RemoteModule<MnistNet>& net, std::int64_
   });
 }
 
-Train digits_alone() {
+/// The same with one trainer, which is the driver.
+Train digits_beside_server(const Node& trainer) {
+  const RemoteModule net(trainer, "ps", digit_net, Generator(1));
+  const DistOptimizer optimizer(trainer, kDigitRule, net.remote_parameters(trainer));
+  return [&trainer, net, optimizer, digits = Digits()](std::int64_t iterations) {
+    return seconds_of_times(iterations, [&] {
+      const DistContext context(trainer);
+      backward(context, cross_entropy(net.forward(context, digits.images), digits.labels));
+      optimizer.step(context);
+    });
+  };
+}
+
+Train digits_alone(std::size_t trainers) {
   Generator generator(1);
   const auto net = std::make_shared<MnistNet>(generator);
   const auto optimizer = std::make_shared<optim::LocalOptimizer>(net->parameters(), kDigitRule);
-  return [net, optimizer, digits = Digits()](std::int64_t iterations) {
+  return [net, optimizer, trainers, digits = Digits()](std::int64_t iterations) {
     return seconds_of_times(iterations, [&] {
-      for (std::size_t i = 0; i < kTrainers; ++i) {
+      for (std::size_t i = 0; i < trainers; ++i) {
         const Variable loss = cross_entropy(net->forward(digits.images), digits.labels);
         optimizer->step(backward(loss, {.graph = Graph::release}));
       }
@@ -163,7 +176,11 @@ TrainRow parameter_server_row() {
             const RemoteModule net(master, "ps", digit_net, Generator(1));
             return [&master, net](std::int64_t n) { return slowest(master, &train_digits, net, n); };
           },
-          digits_alone};
+          [] { return digits_alone(kTrainers); }};
+}
+
+TrainRow mnist_row() {
+  return {"mnist", {"trainer", "ps"}, digits_beside_server, [] { return digits_alone(1); }};
 }
 
 TrainRow hybrid_row() {

@@ -24,7 +24,7 @@ constexpr int kRepetitions = 9;
 constexpr double kRepetitionSeconds = 0.5;  // minimum: below it, the clock and the scheduler dominate
 
 std::vector<TrainRow> all_rows() {
-  return {parameter_server_row(), language_model_row(), hybrid_row(), pipeline_row(1), pipeline_row(4)};
+  return {mnist_row(), parameter_server_row(), language_model_row(), hybrid_row(), pipeline_row(1), pipeline_row(4)};
 }
 
 FunctionRegistry functions() { return with_halves(with_language_model(with_trainers({}))); }
