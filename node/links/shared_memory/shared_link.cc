@@ -68,7 +68,7 @@ SharedLink::SharedLink(std::unique_ptr<Link> inner, detail::SegmentInbox inbox, 
                                           .lost = [this] { refuse(); },
                                           .broken = [this](const NodeName& from) { end_ring(from); },
                                           .failed = [this](const Error& why) { sink_->on_link_failed(why); }},
-          detail::RingReceiver::Options{.spins = options.spins})) {}
+          detail::RingReceiver::Options{.sleep_max = options.ring_patience, .spins = options.spins})) {}
 
 SharedLink::~SharedLink() { stop(); }
 

@@ -52,6 +52,9 @@ struct SharedLinkOptions {
   std::size_t frame_bytes_max = std::size_t{4} << 20;  ///< of a frame that the link below carries
   bool rings = true;                                   ///< false: every packet takes the link below
   bool spins = true;  ///< threads that wait look at the rings for a moment before they sleep
+  /// A packet in a ring waits so long for news that packets which took the link below have arrived before it; then
+  /// that counts as lost, and packets may change places. So long, too, a thread sleeps whose bell was lost.
+  std::chrono::milliseconds ring_patience{200};
   /// Two nodes that pass fewer packets need no ring.
   std::size_t packets_before_ring = 8;
   std::shared_ptr<const detail::GpuMemory> gpus = detail::cuda_memory();  ///< of this process

@@ -113,10 +113,13 @@ struct IpcLinks final : ZmqLinks {
   const std::string prefix = "ipc://@troupe-test-" + std::to_string(fresh_incarnation().low) + "-";
 };
 
+/// No bell and no news of a ring gets lost here: nothing may need to be made up for, however busy the machine is.
+constexpr std::chrono::hours kRingPatience{1};
+
 struct SharedLinks {
   IpcLinks inner;
   std::unique_ptr<Link> make(const NodeName& name, Incarnation incarnation) {
-    return SharedLink::over(inner.make(name, incarnation), {.name = name}).value();
+    return SharedLink::over(inner.make(name, incarnation), {.name = name, .ring_patience = kRingPatience}).value();
   }
   static std::string nobodys_address() { return IpcLinks::nobodys_address(); }
 };
@@ -124,7 +127,9 @@ struct SharedLinks {
 struct RingLinks {
   IpcLinks inner;
   std::unique_ptr<Link> make(const NodeName& name, Incarnation incarnation) {
-    return SharedLink::over(inner.make(name, incarnation), {.name = name, .packets_before_ring = 1}).value();
+    return SharedLink::over(inner.make(name, incarnation),
+                            {.name = name, .ring_patience = kRingPatience, .packets_before_ring = 1})
+        .value();
   }
   static std::string nobodys_address() { return IpcLinks::nobodys_address(); }
 };
@@ -133,7 +138,9 @@ struct RingLinks {
 struct KeyedRingLinks {
   StreamLinks inner;
   std::unique_ptr<Link> make(const NodeName& name, Incarnation incarnation) {
-    return SharedLink::over(inner.make(name, incarnation), {.name = name, .packets_before_ring = 1}).value();
+    return SharedLink::over(inner.make(name, incarnation),
+                            {.name = name, .ring_patience = kRingPatience, .packets_before_ring = 1})
+        .value();
   }
   static std::string nobodys_address() { return StreamLinks::nobodys_address(); }
 };
