@@ -45,6 +45,7 @@ std::int64_t microseconds_now() {
 
 HostEvents no_events() {
   return {.output = [](std::size_t, Output, std::string_view) {},
+          .lost = [](const LogLoss&) {},
           .ended = [](const std::vector<NodeEnd>&) {},
           .answered = [](std::uint64_t, std::string) {}};
 }

@@ -35,6 +35,7 @@
 #include "node/keys/key_ring.h"
 #include "node/launch/child_process.h"
 #include "node/launch/local_nodes.h"
+#include "node/launch/log_backlog.h"
 #include "node/launch/node_variables.h"
 #include "node/launch/process_guard.h"
 #include "node/launch/reserved_port.h"
@@ -48,7 +49,7 @@ namespace {
 using namespace detail;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kReportsMax = 1 << 20;                 // beyond it nodes block until the launcher reads
+constexpr std::size_t kUnsentMax = 64 << 10;                 // other words wait behind so much output at most
 constexpr std::chrono::milliseconds kAnswerTimeMax{1'500};   // `troupe status` waits 2 s
 constexpr std::size_t kQuestionsMax = 64;                    // under way; others get no answer
 constexpr std::chrono::milliseconds kFirstOrderMax{60'000};  // until the launcher has said its lease
@@ -126,9 +127,9 @@ class Agent {
   /// Waits for events and handles them.
   void turn() {
     std::vector<pollfd> polled{{signals_.descriptor(), POLLIN, 0}, {input_, POLLIN, 0}};
-    if (out_.size() > 0) polled.push_back({output_, POLLOUT, 0});
+    if (out_.size() > 0 || !backlog_.empty()) polled.push_back({output_, POLLOUT, 0});
     const std::size_t first_node = polled.size();
-    if (out_.size() < kReportsMax) nodes_.add_polled(polled);
+    if (reads_nodes()) nodes_.add_polled(polled);
     const std::size_t first_question = polled.size();
     for (const Asked& each : asked_) polled.push_back({each.question.descriptor(), POLLIN, 0});
     const std::size_t first_examined = polled.size();
@@ -141,10 +142,43 @@ class Agent {
     examiner_.work(std::span(polled).subspan(first_examined));
     if (polled[0].revents != 0) take_signals();
     if (polled[1].revents != 0) read();
-    if (out_.write_some(output_) == PipeWriter::Outcome::closed) end_ = End{0, ""};
+    do {
+      send_output();
+      if (out_.write_some(output_) == PipeWriter::Outcome::closed) end_ = End{0, ""};
+    } while (!end_ && out_.size() == 0 && !backlog_.empty());
     if (!end_ && lease_.count() > 0 && Clock::now() - heard_ >= lease_) {
       end_ = End{1, fmt::format("no word from troupe up for {} ms: its nodes here are ended", lease_.count())};
     }
+  }
+
+  /// Returns whether nodes' output is read: not while the launcher wishes, or a slow connection makes them wait.
+  bool reads_nodes() {
+    const Clock::time_point now = Clock::now();
+    if (held_until_ && now >= *held_until_) held_until_.reset();
+    return backlog_.has_room(now) && !held_until_;
+  }
+
+  /// Moves output from the backlog to what will be written, in order with the ends of nodes.
+  void send_output() {
+    if (out_.size() >= kUnsentMax || backlog_.empty()) return;
+    const LogBacklog::Taken taken = backlog_.take(kUnsentMax - out_.size());
+    for (const LogLoss& loss : taken.losses) {
+      std::string body = body_of(loss.node, loss.stream);
+      put_u64(body, loss.lines);
+      put_u64(body, loss.bytes);
+      send(AgentFrameKind::lost, body);
+    }
+    for (const LogPiece& piece : taken.pieces) {
+      if (piece.node) send(AgentFrameKind::output, body_of(*piece.node, piece.stream).append(piece.text));
+      else send(AgentFrameKind::ended, piece.text);
+    }
+  }
+
+  static std::string body_of(std::size_t node, Output stream) {
+    std::string body;
+    put_u32(body, static_cast<std::uint32_t>(node));
+    body.push_back(static_cast<char>(stream));
+    return body;
   }
 
   int patience_ms() const {
@@ -153,6 +187,8 @@ class Agent {
     const auto sooner = [&due](Clock::time_point other) { due = std::min(due.value_or(other), other); };
     if (!asked_.empty()) sooner(asked_.front().due);
     if (const auto examined = examiner_.next_due()) sooner(*examined);
+    if (const auto room = backlog_.next_due()) sooner(*room);
+    if (held_until_) sooner(*held_until_);
     if (!due) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - Clock::now()).count();
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
@@ -211,18 +247,12 @@ class Agent {
       std::string body;
       put_u32(body, static_cast<std::uint32_t>(end.node));
       put_u32(body, static_cast<std::uint32_t>(end.status.wait_status()));
-      send(AgentFrameKind::ended, body);
+      backlog_.push_word(Output::out, body);
     }
   }
 
   TakeOutput take_output() {
-    return [this](std::size_t node, Output stream, std::string_view bytes) {
-      std::string body;
-      put_u32(body, static_cast<std::uint32_t>(node));
-      body.push_back(static_cast<char>(stream));
-      body.append(bytes);
-      send(AgentFrameKind::output, body);
-    };
+    return [this](std::size_t node, Output stream, std::string_view bytes) { backlog_.push(node, stream, bytes); };
   }
 
   void read() {
@@ -253,6 +283,9 @@ class Agent {
       case AgentFrameKind::start: return start(parse_body<AgentStart>(body));
       case AgentFrameKind::question: return ask(body);
       case AgentFrameKind::ping: return send(AgentFrameKind::pong, "");
+      case AgentFrameKind::hold:
+        held_until_ = take_u8(body) == 1 ? std::optional(Clock::now() + LogBacklog::kPatience) : std::nullopt;
+        return;
       case AgentFrameKind::signal: {
         const std::uint32_t node = take_u32(body);
         const auto signal = static_cast<int>(take_u32(body));
@@ -382,6 +415,8 @@ class Agent {
   HostPrograms programs_;
   AgentFrameReader orders_;
   PipeWriter out_;
+  LogBacklog backlog_;                           ///< output of nodes; its words are bodies of `ended`
+  std::optional<Clock::time_point> held_until_;  ///< nodes that print wait by the launcher's wish
   ReservedPort reserved_;
   std::string seed_;     ///< where the first node will listen, if it is here
   std::string network_;  ///< as in cluster.network

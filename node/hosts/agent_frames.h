@@ -16,7 +16,7 @@
 
 namespace troupe::detail {
 
-inline constexpr std::string_view kAgentGreeting = "\x1etroupe-agent 2\x1e\n";
+inline constexpr std::string_view kAgentGreeting = "\x1etroupe-agent 3\x1e\n";
 
 /// The kinds of frames. Bodies are JSON unless said otherwise; see agent_messages.h.
 enum class AgentFrameKind : std::uint8_t {
@@ -29,6 +29,7 @@ enum class AgentFrameKind : std::uint8_t {
   signal = 5,    ///< u32 node | i32 signal
   question = 6,  ///< u64 id | u32 node | a question for its control socket
   ping = 7,      ///< empty
+  hold = 13,     ///< u8 1: nodes that print wait, for LogBacklog::kPatience at most; 0: no longer
   clock = 9,     ///< empty; from here on of `troupe doctor`: see node/doctor/doctor_messages.h
   examine = 10,  ///< empty
   listen = 11,
@@ -39,6 +40,7 @@ enum class AgentFrameKind : std::uint8_t {
   started = 67,
   refused = 68,
   output = 69,  ///< u32 node | u8 stream (Output) | bytes
+  lost = 77,    ///< u32 node | u8 stream | u64 lines | u64 bytes: dropped before the next output of this stream
   ended = 70,   ///< u32 node | i32 wait status
   answer = 71,  ///< u64 id | u8 1 for an answer, 0 for a problem | text
   pong = 72,    ///< empty

@@ -8,7 +8,8 @@
 //      |  <-- prepared -----------------|
 //      |  --- secret, keys, start ----> |   which nodes
 //      |  <-- started ------------------|
-//      |  <-- output, ended ... --------|
+//      |  <-- output, lost, ended ... --|
+//      |  --- hold ... ---------------> |   whether nodes that print wait
 //      |  --- signal ... -------------> |
 //      |  <-- pong --- ping ----------> |   each side gives the other up after a silence of the cluster's lease
 //

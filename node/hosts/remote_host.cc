@@ -99,12 +99,15 @@ void RemoteHost::close() {
 
 void RemoteHost::add_polled(std::vector<pollfd>& polled, Reading reading) {
   polled_ = {-1, -1};
-  last_reading_ = reading;
   if (!agent_ || state_ == State::over) return;
+  if (state_ == State::running && reading != told_) {
+    told_ = reading;
+    send(AgentFrameKind::hold, reading == Reading::off ? std::string_view("\1", 1) : std::string_view("\0", 1));
+  }
   int position = 0;
   for (const Output stream : {Output::out, Output::err}) {
     FileDescriptor& descriptor = agent_->output(stream);
-    if (!descriptor.is_open() || reading == Reading::off) continue;
+    if (!descriptor.is_open()) continue;
     polled.push_back({descriptor.get(), POLLIN, 0});
     polled_[static_cast<std::size_t>(stream)] = position++;
   }
@@ -113,7 +116,6 @@ void RemoteHost::add_polled(std::vector<pollfd>& polled, Reading reading) {
 
 void RemoteHost::work(std::span<const pollfd> polled, Time now) {
   if (!agent_ || state_ == State::over) return;
-  if (last_reading_ == Reading::off) heard_ = now;  // nothing was read: silence says nothing
   for (const Output stream : {Output::err, Output::out}) {
     const int position = polled_[static_cast<std::size_t>(stream)];
     if (position >= 0 && polled[static_cast<std::size_t>(position)].revents != 0) read(stream, now);
@@ -251,6 +253,13 @@ void RemoteHost::obey(const AgentFrame& frame) {
       const std::uint8_t stream = take_u8(body);
       if (stream > 1) throw AgentProtocolError(fmt::format("output of stream {}", stream));
       return events_.output(rank, static_cast<Output>(stream), body);
+    }
+    case AgentFrameKind::lost: {
+      const std::size_t rank = rank_of(take_u32(body));
+      const std::uint8_t stream = take_u8(body);
+      if (stream > 1) throw AgentProtocolError(fmt::format("a loss of stream {}", stream));
+      const std::uint64_t lines = take_u64(body);
+      return events_.lost({rank, static_cast<Output>(stream), lines, take_u64(body)});
     }
     default: break;
   }

@@ -72,6 +72,7 @@ class RemoteHost : public HostRun {
   /// Ends the agent by the end of its input. It still must be polled until it is over.
   void close();
 
+  /// Its agent is always read: nodes' ends and signs of life wait for nobody.
   void add_polled(std::vector<pollfd>& polled, Reading reading) override;
   void work(std::span<const pollfd> polled, Time now) override;
   void child_ended() override;
@@ -108,7 +109,7 @@ class RemoteHost : public HostRun {
   PipeWriter out_;
   bool greeted_ = false;
   bool closing_ = false;
-  Reading last_reading_ = Reading::on;     ///< of the last add_polled
+  Reading told_ = Reading::on;             ///< the agent, last
   std::array<int, 2> polled_{-1, -1};      ///< the agent's outputs in the last add_polled, by position; -1: not there
   std::array<std::string, 2> unfinished_;  ///< lines that are not a node's, by stream
   std::string last_line_;

@@ -16,12 +16,15 @@
 #include <vector>
 
 #include "node/launch/local_nodes.h"
+#include "node/launch/log_backlog.h"
 
 namespace troupe::detail {
 
 /// What hosts tell the launcher. Nodes are ranks.
 struct HostEvents {
   TakeOutput output;
+  /// Output of a node was dropped on its host; it stood before what `output` brings next of this stream.
+  std::function<void(const LogLoss& loss)> lost;
   /// These nodes have ended; their output came before.
   std::function<void(const std::vector<NodeEnd>& ends)> ended;
   /// The answer to question `id`, or JSON with the reason why there is none.

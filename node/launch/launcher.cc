@@ -51,12 +51,13 @@ using namespace detail;
 using Clock = std::chrono::steady_clock;
 using Tone = LogView::Tone;
 
-constexpr std::size_t kUnwrittenMax = 1 << 20;         // beyond it nodes block until the launcher's own output is read
+constexpr std::size_t kUnwrittenMax = 64 << 10;        // taken from the backlog, and not to be dropped any more
 constexpr std::size_t kPartNameMax = 58;               // of the launcher of one host, so that its socket has a name
 constexpr int kCannotStart = 126;                      // exit status, as a shell's
 constexpr int kSignalBase = 128;                       // exit status, plus the signal's number
 constexpr std::chrono::milliseconds kMargin{500};      // lets a node's own deadline pass first
 constexpr std::chrono::milliseconds kCloseMax{2'000};  // until agents must have ended, after their nodes
+constexpr std::chrono::milliseconds kStuckMax{2'000};  // after an interrupt, for a reader that reads nothing
 constexpr std::chrono::milliseconds kFollowMax{500};   // until who follows the output has been told of its end
 
 /// Returns the name of the launcher's socket: "@HOST" for the part of one host, whose end is a hash if it is too long.
@@ -172,19 +173,22 @@ class Launcher {
     host_of_.assign(plan_.nodes.size(), 0);
     for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
       for (const std::size_t rank : plan_.hosts[i].nodes) host_of_[rank] = i;
-      const std::string prefix = view_.prefix(plan_.nodes.size() + i) + " ";
-      const auto sayer = [this, prefix](Tone tone) {
-        return
-            [this, prefix, tone](std::string_view line) { view_.say(Output::err, prefix + std::string(line), tone); };
-      };
-      auto host = std::make_unique<RemoteHost>(RemoteHost::Options{.plan = plan_.hosts[i],
-                                                                   .variables = options_.variables,
-                                                                   .lease = plan_.hosts[i].prepare.lease,
-                                                                   .connect_max = config_.node.join_timeout,
-                                                                   .version = options_.version,
-                                                                   .say = sayer(Tone::plain),
-                                                                   .complain = sayer(Tone::failure)},
-                                               guard_, events());
+      const std::size_t label = plan_.nodes.size() + i;
+      const std::string prefix = view_.prefix(label) + " ";
+      auto host = std::make_unique<RemoteHost>(
+          RemoteHost::Options{
+              .plan = plan_.hosts[i],
+              .variables = options_.variables,
+              .lease = plan_.hosts[i].prepare.lease,
+              .connect_max = config_.node.join_timeout,
+              .version = options_.version,
+              .say = [this,
+                      label](std::string_view line) { view_.write(label, Output::err, std::string(line) + "\n"); },
+              .complain =
+                  [this, prefix](std::string_view line) {
+                    view_.say(Output::err, prefix + std::string(line), Tone::failure);
+                  }},
+          guard_, events());
       plan_.hosts[i].keys.clear();  // `host` has them
       remotes.push_back(host.get());
       hosts_.push_back(std::move(host));
@@ -205,6 +209,7 @@ class Launcher {
   HostEvents events() {
     return {
         .output = [this](std::size_t node, Output stream, std::string_view bytes) { take_output(node, stream, bytes); },
+        .lost = [this](const LogLoss& loss) { take_loss(loss); },
         .ended = [this](const std::vector<NodeEnd>& ends) { take_ends(ends); },
         .answered =
             [this](std::uint64_t id, std::string text) {
@@ -295,11 +300,11 @@ class Launcher {
 
   /// Waits for events, until `due` at most, and handles them.
   void turn(std::optional<Clock::time_point> due = std::nullopt) {
-    output_.push(view_.take());
+    fill_output();
+    const auto reading = view_.backlog().has_room(Clock::now()) ? HostRun::Reading::on : HostRun::Reading::off;
     std::vector<pollfd> polled{{signals_.descriptor(), POLLIN, 0}};
     if (!output_.empty()) polled.push_back({output_.descriptor(), POLLOUT, 0});
     std::vector<std::size_t> first_of_host{polled.size()};
-    const auto reading = output_.size() < kUnwrittenMax ? HostRun::Reading::on : HostRun::Reading::off;
     for (const auto& host : hosts_) {
       host->add_polled(polled, reading);
       first_of_host.push_back(polled.size());
@@ -308,7 +313,7 @@ class Launcher {
     if (::poll(polled.data(), polled.size(), patience_ms(due)) < 0 && errno != EINTR) {
       throw std::system_error(errno, std::generic_category(), "poll");
     }
-    if (first_of_host.front() == 2 && polled[1].revents != 0) output_.write_some();
+    if (first_of_host.front() == 2 && polled[1].revents != 0) write_output();
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       const std::size_t first = first_of_host[i];
       hosts_[i]->work(std::span<const pollfd>(polled).subspan(first, first_of_host[i + 1] - first), Clock::now());
@@ -322,6 +327,22 @@ class Launcher {
     if (!flushing_) carry_out(rules_.on_time(Clock::now()));
   }
 
+  /// Moves lines from the backlog to what will be written.
+  void fill_output() {
+    while (output_.size() < kUnwrittenMax) {
+      output_.push(view_.take(kUnwrittenMax));
+      if (view_.backlog().empty()) return;
+    }
+  }
+
+  /// Writes all that the reader accepts: nodes may print it faster than it goes out by a piece per turn.
+  void write_output() {
+    do {
+      output_.write_some();
+      fill_output();
+    } while (output_.is_writable());
+  }
+
   int patience_ms(std::optional<Clock::time_point> due) const {
     const auto sooner = [&](std::optional<Clock::time_point> other) {
       if (other && (!due || *other < *due)) due = other;
@@ -329,6 +350,7 @@ class Launcher {
     if (!flushing_) sooner(rules_.next_time());
     if (control_) sooner(control_->next_due());
     sooner(recent_.next_due());
+    sooner(view_.backlog().next_due());
     for (const auto& host : hosts_) sooner(host->next_due());
     if (!due) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - Clock::now()).count();
@@ -338,6 +360,16 @@ class Launcher {
   void take_output(std::size_t node, Output stream, std::string_view bytes) {
     view_.write(node, stream, bytes);
     if (const std::string trouble = logs_.write(node, bytes); !trouble.empty()) {
+      view_.say(Output::err, "[troupe] " + trouble, Tone::failure);
+    }
+  }
+
+  /// A host has dropped lines of a node: its log and those who ask for its lines have the gap, too.
+  void take_loss(const LogLoss& loss) {
+    const std::string line = view_.line_of(loss, LogView::kSlowHost) + "\n";
+    const bool ends_line = view_.lose(loss);
+    recent_.skip(loss.node, loss.lines);
+    if (const std::string trouble = logs_.write(loss.node, (ends_line ? "\n" : "") + line); !trouble.empty()) {
       view_.say(Output::err, "[troupe] " + trouble, Tone::failure);
     }
   }
@@ -407,7 +439,7 @@ class Launcher {
   }
 
   void interrupt(int signal, std::string_view why) {
-    if (nothing_runs()) return output_.drop();
+    if (nothing_runs()) return drop_output();
     const bool again = rules_.interrupt().has_value();
     killing_ = again;
     const std::string names = count_of(rules_.running(), "node");
@@ -459,16 +491,24 @@ class Launcher {
     }
   }
 
-  /// Writes the remaining output, unless the user interrupts that. Returns `status`; 1 if nothing failed but writing.
+  /// Writes the remaining output, unless the user interrupts that, or has before and its reader reads nothing. Returns
+  /// `status`; 1 if nothing failed but writing.
   int flush(int status) {
     flushing_ = true;
-    output_.push(view_.take());
-    while (!output_.empty()) {
-      turn();
-      output_.push(view_.take());
+    Clock::time_point due = Clock::now() + kStuckMax;
+    for (fill_output(); !output_.empty(); fill_output()) {
+      const std::size_t left = output_.size() + view_.backlog().size();
+      turn(rules_.interrupt() ? std::optional(due) : std::nullopt);
+      if (output_.size() + view_.backlog().size() < left) due = Clock::now() + kStuckMax;
+      if (rules_.interrupt() && Clock::now() >= due) drop_output();
     }
     const bool is_ended_by_it = rules_.interrupt() == SIGPIPE && !rules_.first_failure();
     return !unwritten_.empty() && (status == 0 || is_ended_by_it) ? 1 : status;
+  }
+
+  void drop_output() {
+    view_.backlog().clear();
+    output_.drop();
   }
 
   const ClusterConfig& config_;

@@ -111,30 +111,56 @@ void LogView::show_line(std::size_t node, Output stream, std::string_view line) 
   }
   if (on_line_) on_line_(node, stream, line);
   const std::string_view space = line.empty() ? "" : " ";
-  put(stream, fmt::format("{}{}{}\n", coloured_prefix(node, stream), space, line));
+  backlog_.push(node, stream, fmt::format("{}{}{}\n", coloured_prefix(node, stream), space, line));
 }
 
 void LogView::say(Output stream, std::string_view line, Tone tone) {
-  if (tone == Tone::plain || !coloured(stream)) {
-    put(stream, fmt::format("{}\n", line));
-  } else {
-    put(stream, fmt::format("{}{}{}\n", tone == Tone::failure ? kFailureColour : kQuietColour, line, kPlain));
-  }
+  backlog_.push_word(stream, toned(stream, line, tone));
 }
 
-std::vector<ShownText> LogView::take() {
+bool LogView::lose(const detail::LogLoss& loss) {
+  const bool was_unfinished = !nodes_[loss.node].pending[index(loss.stream)].text.empty();
+  if (was_unfinished) end_of_line(loss.node, loss.stream);
+  backlog_.push_loss(loss);
+  return was_unfinished;
+}
+
+std::string LogView::line_of(const detail::LogLoss& loss, std::string_view why) const {
+  return "[troupe] " + text_of(loss, nodes_[loss.node].label, why);
+}
+
+std::string LogView::toned(Output stream, std::string_view line, Tone tone) const {
+  if (tone == Tone::plain || !coloured(stream)) return fmt::format("{}\n", line);
+  return fmt::format("{}{}{}\n", tone == Tone::failure ? kFailureColour : kQuietColour, line, kPlain);
+}
+
+std::vector<ShownText> LogView::take(std::size_t bytes) {
   std::vector<ShownText> result;
   const std::string rows = bar_rows();
   // One terminal for both streams is the usual case; the bars live on standard error if that is a terminal.
   const Output bars = options_.is_terminal[index(Output::err)] ? Output::err : Output::out;
-  const bool redraw = !shown_.empty() || rows != rows_shown_;
+  const detail::LogBacklog::Taken taken = backlog_.take(bytes);
+  const bool redraw = !taken.losses.empty() || !taken.pieces.empty() || rows != rows_shown_;
   if (redraw && rows_shown_count_ > 0) {
     std::string erase(kEraseRow);
     for (std::size_t i = 1; i < rows_shown_count_; ++i) erase.append(kRowUp).append(kEraseRow);
     result.push_back({bars, std::move(erase)});
   }
-  for (ShownText& text : shown_) result.push_back(std::move(text));
-  shown_.clear();
+  const auto put = [&result](Output stream, std::string_view text) {
+    if (result.empty() || result.back().stream != stream) result.push_back({stream, {}});
+    result.back().text += text;
+  };
+  const auto put_loss = [&](const detail::LogLoss& loss, std::string_view why) {
+    put(loss.stream, toned(loss.stream, line_of(loss, why), Tone::quiet));
+  };
+  for (const detail::LogLoss& loss : taken.losses) put_loss(loss, "the reader is slower than they came");
+  for (const detail::LogPiece& piece : taken.pieces) {
+    if (piece.loss) {
+      put_loss(*piece.loss, kSlowHost);
+    } else {
+      put(piece.stream, piece.text);
+    }
+  }
   if (redraw && !rows.empty()) result.push_back({bars, rows});
   rows_shown_ = rows;
   rows_shown_count_ = rows.empty() ? 0 : 1 + static_cast<std::size_t>(std::count(rows.begin(), rows.end(), '\n'));
@@ -156,11 +182,6 @@ std::string LogView::bar_rows() const {
     ++count;
   }
   return rows;
-}
-
-void LogView::put(Output stream, std::string_view text) {
-  if (shown_.empty() || shown_.back().stream != stream) shown_.push_back({stream, {}});
-  shown_.back().text += text;
 }
 
 std::string LogView::coloured_prefix(std::size_t node, Output stream) const {

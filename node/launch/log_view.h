@@ -9,13 +9,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace troupe {
+#include "node/launch/log_backlog.h"
+#include "node/launch/output.h"
 
-enum class Output : std::uint8_t { out, err };
+namespace troupe {
 
 /// Text for one of the launcher's own two streams.
 struct ShownText {
@@ -44,14 +46,25 @@ class LogView {
   void end(std::size_t node);
 
   enum class Tone : std::uint8_t { quiet, plain, failure };
-  /// Shows a line of the launcher itself.
+  /// Shows a line of the launcher itself. It is never dropped.
   void say(Output stream, std::string_view line, Tone tone = Tone::plain);
+
+  /// Output of a node was dropped on its host. Returns whether an unfinished line of it ends so.
+  bool lose(const detail::LogLoss& loss);
 
   /// The terminal's width has changed.
   void set_columns(std::size_t columns) { options_.columns = columns; }
 
-  /// Returns the text to write since the last call, in this order.
-  [[nodiscard]] std::vector<ShownText> take();
+  /// Returns text to write, in this order: the oldest lines until they have `bytes` together, and the bars as they are.
+  [[nodiscard]] std::vector<ShownText> take(std::size_t bytes = std::numeric_limits<std::size_t>::max());
+
+  /// Returns the lines that were not taken.
+  [[nodiscard]] detail::LogBacklog& backlog() { return backlog_; }
+  [[nodiscard]] const detail::LogBacklog& backlog() const { return backlog_; }
+
+  static constexpr std::string_view kSlowHost = "the connection to its host is slower than they came";
+  /// Returns "[troupe] 12,345 lines (1.2 MiB) of trainer/1 were dropped: `why`".
+  [[nodiscard]] std::string line_of(const detail::LogLoss& loss, std::string_view why) const;
 
   /// Returns "[trainer/1]".
   [[nodiscard]] std::string prefix(std::size_t node) const { return "[" + nodes_[node].label + "]"; }
@@ -77,7 +90,7 @@ class LogView {
   void end_of_line(std::size_t node, Output stream);
   void carriage_return(std::size_t node, Output stream);
   void show_line(std::size_t node, Output stream, std::string_view line);
-  void put(Output stream, std::string_view text);
+  [[nodiscard]] std::string toned(Output stream, std::string_view line, Tone tone) const;
   void set_bar(std::size_t node, Output stream, std::string_view bar);
   /// Returns the newest bar of `view`; empty if it has none.
   static const std::string& bar_of(const NodeView& view);
@@ -89,7 +102,7 @@ class LogView {
   std::vector<NodeView> nodes_;
   Options options_;
   OnLine on_line_;
-  std::vector<ShownText> shown_;
+  detail::LogBacklog backlog_;
   std::string rows_shown_;  ///< the bars on the terminal now
   std::size_t rows_shown_count_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,6 +42,12 @@ int OutputQueue::descriptor() const {
   const Output stream = texts_.front().stream;
   const FileDescriptor& terminal = terminals_[static_cast<std::size_t>(stream)];
   return terminal.is_open() ? terminal.get() : number_of(stream);
+}
+
+bool OutputQueue::is_writable() const {
+  if (empty()) return false;
+  pollfd polled{descriptor(), POLLOUT, 0};
+  return ::poll(&polled, 1, 0) == 1;
 }
 
 void OutputQueue::write_some() {

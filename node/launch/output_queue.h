@@ -32,6 +32,9 @@ class OutputQueue {
   /// Returns the descriptor of the next text.
   [[nodiscard]] int descriptor() const;
 
+  /// Returns whether there is text that write_some writes at once.
+  [[nodiscard]] bool is_writable() const;
+
   /// Writes a part of the next text. Text for a closed stream is dropped.
   void write_some();
 

@@ -34,6 +34,9 @@ class RecentLines {
   /// A node has printed a line.
   void add(std::size_t node, Output stream, std::string_view line);
 
+  /// A node has printed lines that did not come here.
+  void skip(std::size_t node, std::uint64_t lines) { nodes_[node].count += lines; }
+
   /// Returns the answer to a question if it is known now; otherwise take_answers() has it later. `words`: behind the
   /// verb.
   [[nodiscard]] std::optional<std::string> answer(std::string_view verb, std::string_view words, std::uint64_t id,

@@ -46,6 +46,9 @@ class TroupeRun {
   /// Reads to the end of the output and waits for the program to exit. Throws as wait_for.
   Result finish();
 
+  /// Waits for the program to exit, and reads nothing. Returns its status. Throws as wait_for.
+  int exit_status() { return wait_for_exit(); }
+
   /// Returns whether all processes that the program and its nodes started end within 10 s. They all hold the writing
   /// end of a pipe, whose end of file this call awaits.
   [[nodiscard]] bool all_gone();

@@ -5,8 +5,10 @@
 #include <signal.h>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -286,6 +288,66 @@ BOOST_AUTO_TEST_CASE(an_agent_that_gets_keys_cannot_be_read_by_others_of_its_use
   BOOST_TEST(prepared_for("loopback", kLease) == 1);
   BOOST_TEST(prepared_for("keys", kLease) == 0);
   BOOST_TEST(prepared_for("keys", kDebugged) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_go_on_while_its_launcher_reads_nothing_and_what_is_dropped_is_counted_before_their_end) {
+  TemporaryDirectory directory;
+  const std::filesystem::path done = directory.path() / "done";
+  AgentRun run;
+  run.start("yes 123456789 | head -c 4000000; touch " + done.string() + "; echo the last line");
+  const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(8);
+  while (!std::filesystem::exists(done) && std::chrono::steady_clock::now() < due) (void)::poll(nullptr, 0, 1);
+  BOOST_TEST_REQUIRE(std::filesystem::exists(done));
+  std::uint64_t bytes = 0;
+  std::uint64_t lines = 0;
+  std::uint64_t lost = 0;
+  std::string last;
+  std::optional<AgentFrame> frame = run.next();
+  for (; frame && frame->kind != AgentFrameKind::ended; frame = run.next()) {
+    if (frame->kind != AgentFrameKind::output && frame->kind != AgentFrameKind::lost) continue;
+    std::string_view body = frame->body;
+    BOOST_TEST_REQUIRE(take_u32(body) == 0U);
+    BOOST_TEST_REQUIRE(take_u8(body) == 0U);
+    if (frame->kind == AgentFrameKind::output) {
+      last = body;
+      lines += static_cast<std::uint64_t>(std::count(body.begin(), body.end(), '\n'));
+      bytes += body.size();
+    } else {
+      lost += take_u64(body);
+      lines += lost;
+      bytes += take_u64(body);
+    }
+  }
+  BOOST_TEST_REQUIRE(frame.has_value());
+  BOOST_TEST(lost > 100'000U);
+  BOOST_TEST(lines == 400'001U);
+  BOOST_TEST(bytes == 4'000'000 + sizeof("the last line"));
+  BOOST_TEST(last.ends_with("the last line\n"));
+  run.close();
+  BOOST_TEST(run.status() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_wait_while_the_launcher_wishes) {
+  TemporaryDirectory directory;
+  const std::filesystem::path done = directory.path() / "done";
+  AgentRun run;
+  const auto hold = [&run](bool on) { run.send(AgentFrameKind::hold, std::string(1, on ? '\1' : '\0')); };
+  BOOST_CHECK(run.next()->kind == AgentFrameKind::welcome);
+  hold(true);
+  run.start("echo word; touch " + done.string() + "; exec sleep 1000");
+  BOOST_CHECK(run.next()->kind == AgentFrameKind::prepared);
+  BOOST_CHECK(run.next()->kind == AgentFrameKind::started);
+  const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(8);
+  while (!std::filesystem::exists(done) && std::chrono::steady_clock::now() < due) {
+    hold(true);
+    (void)::poll(nullptr, 0, 1);
+  }
+  run.send(AgentFrameKind::ping, "");
+  BOOST_CHECK(run.next()->kind == AgentFrameKind::pong);
+  hold(false);
+  BOOST_CHECK(run.next()->kind == AgentFrameKind::output);
+  run.close();
+  BOOST_TEST(run.status() == 0);
 }
 
 BOOST_AUTO_TEST_CASE(it_ends_with_its_nodes_when_it_is_asked_to) {

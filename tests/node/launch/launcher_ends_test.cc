@@ -93,6 +93,41 @@ BOOST_AUTO_TEST_CASE(all_that_a_node_prints_arrives_and_is_kept_in_its_log) {
   BOOST_TEST(log.ends_with("line 19999\nend"));
 }
 
+// Prints 4 MiB on both streams, and is done then.
+const std::string kFloods = "yes 0123456789 | head -c 2097150; yes 0123456789 | head -c 2097150 >&2; touch done; ";
+
+/// Returns the number of lines that `lines` count as dropped.
+std::size_t dropped(const std::vector<std::string>& lines) {
+  std::size_t count = 0;
+  for (const std::string& line : with(lines, "dropped: the reader is slower than they came")) {
+    std::string number = line.substr(sizeof("[troupe] ") - 1);
+    number.resize(number.find(' '));
+    std::erase(number, ',');
+    count += std::stoul(number);
+  }
+  return count;
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_that_does_not_read_stalls_no_node_and_is_told_what_it_missed) {
+  auto run = up(role("ps", "echo ready; " + kFloods + "echo the last line"), {"--log-dir", "logs"});
+  run.wait_for("ready");
+  BOOST_TEST_REQUIRE(appears("done"));
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 0);
+  BOOST_TEST(with(result.lines, "[ps] the last line").size() == 1u);
+  BOOST_TEST(dropped(result.lines) > 0u);
+  BOOST_TEST(dropped(result.lines) + with(result.lines, "[ps] 0123456789").size() == 2 * 190650u);  // 2097150 / 11
+  BOOST_TEST(read("logs/ps.log").size() == sizeof("ready") + 2 * 2097150 + sizeof("the last line"));
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupt_ends_a_run_whose_reader_does_not_read) {
+  auto run = up(role("ps", kFloods + "trap 'exit 0' TERM; while :; do sleep 0.01; done"));
+  BOOST_TEST_REQUIRE(appears("done"));
+  run.signal(SIGINT);
+  BOOST_TEST(run.exit_status() == 130);
+  BOOST_TEST(run.all_gone());
+}
+
 BOOST_AUTO_TEST_CASE(a_reader_that_goes_away_ends_the_run) {
   auto run = up(role("ps", "echo ready; while :; do echo more; done"));
   run.wait_for("ready");

@@ -5,9 +5,12 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/support/temporary_directory.h"
@@ -36,6 +39,15 @@ struct RunDirectory : TemporaryDirectory {
   std::string read(const std::string& name) {
     std::ifstream file(path() / name);
     return {std::istreambuf_iterator<char>(file), {}};
+  }
+  /// Returns whether a file is there within 8 s.
+  bool appears(const std::string& name) const {
+    const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(8);
+    while (!std::filesystem::exists(path() / name)) {
+      if (std::chrono::steady_clock::now() >= due) return false;
+      std::this_thread::yield();
+    }
+    return true;
   }
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 
 using namespace troupe;
+using troupe::detail::LogBacklog;
 
 BOOST_AUTO_TEST_SUITE(log_view)
 
@@ -133,6 +134,40 @@ BOOST_AUTO_TEST_CASE(a_line_without_end_is_shown_in_pieces) {
   LogView logs = view();
   logs.write(0, Output::out, std::string(70'000, 'x'));
   BOOST_TEST(shown(logs).size() == 70'000u + 6);
+}
+
+BOOST_AUTO_TEST_CASE(lines_that_were_dropped_are_counted_where_they_stood) {
+  LogView logs = view();
+  logs.write(1, Output::out, "one\nan unfinished");
+  BOOST_TEST(logs.lose({1, Output::out, 12'345, 1'258'291}));
+  logs.write(1, Output::out, "two\n");
+  BOOST_TEST(!logs.lose({1, Output::err, 1, 8}));
+  BOOST_TEST(
+      shown(logs) ==
+      "[trainer/0] one\n[trainer/0] an unfinished\n"
+      "[troupe] 12,345 lines (1.2 MiB) of trainer/0 were dropped: the connection to its host is slower than they "
+      "came\n[trainer/0] two\n"
+      "[troupe] 1 line (8 B) of trainer/0 was dropped: the connection to its host is slower than they came\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_slow_reader_gets_the_newest_lines_and_all_words) {
+  LogView logs = view();
+  logs.say(Output::out, "[troupe] begins");
+  const std::string line(1023, 'x');
+  LogBacklog::Time now{};
+  std::size_t printed = 0;
+  while (logs.backlog().has_room(now)) logs.write(0, Output::out, std::to_string(printed++) + line + "\n");
+  while (!logs.backlog().has_room(now)) now += LogBacklog::kAskedWithin;
+  for (int i = 0; i < 2'000 && logs.backlog().has_room(now); ++i) {
+    logs.write(0, Output::out, std::to_string(printed++) + line + "\n");
+  }
+  logs.say(Output::out, "[troupe] ends");
+  const std::string text = shown(logs);
+  BOOST_TEST(text.starts_with("[troupe] "));
+  const std::size_t counted =
+      text.find(" of ps were dropped: the reader is slower than they came\n[troupe] begins\n[ps] ");
+  BOOST_TEST_REQUIRE(counted != std::string::npos);
+  BOOST_TEST(text.ends_with(std::to_string(printed - 1) + line + "\n[troupe] ends\n"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

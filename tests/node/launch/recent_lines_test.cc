@@ -135,6 +135,15 @@ BOOST_AUTO_TEST_CASE(a_node_that_prints_much_loses_its_own_oldest_lines_only) {
   BOOST_TEST(parse_log_report(*lines.answer("logs", "0 trainer0", 2, kStart)).lines.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(lines_that_never_came_leave_a_gap) {
+  print(0, "one");
+  lines.skip(0, 41);
+  print(0, "two");
+  const LogReport report = parse_log_report(*lines.answer("logs", "0", 1, kStart));
+  BOOST_REQUIRE(report.lines.size() == 2U);
+  BOOST_TEST(report.lines[1].place == 42U);
+}
+
 BOOST_AUTO_TEST_CASE(short_lines_count_for_more_than_their_text) {
   RecentLines many(std::vector<std::string>(16, "node"));
   for (int i = 0; i < 1'000'000; ++i) many.add(static_cast<std::size_t>(i % 16), Output::out, "");
