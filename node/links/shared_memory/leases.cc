@@ -2,11 +2,14 @@
 
 #include <sodium.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
 namespace troupe::detail {
 namespace {
+
+constexpr std::size_t kSlotsAtFirst = 16;
 
 /// In the last word of a page that its reader has let go. No generation is so large.
 constexpr std::uint64_t kLeft = std::numeric_limits<std::uint64_t>::max();
@@ -24,12 +27,9 @@ Result<std::shared_ptr<LeaseTable>> LeaseTable::make() {
   return std::make_shared<LeaseTable>(std::move(page).value());
 }
 
-LeaseTable::LeaseTable(Segment page) : page_(std::move(page)), slots_(kLeasesMax) {
+LeaseTable::LeaseTable(Segment page) : page_(std::move(page)) {
   ::randombytes_buf(&last_generation_, sizeof last_generation_);
   last_generation_ >>= 1U;  // it does not overflow
-  free_.reserve(kLeasesMax);
-  open_.reserve(kLeasesMax);
-  for (std::size_t i = kLeasesMax; i-- > 0;) free_.push_back(static_cast<std::uint32_t>(i));
 }
 
 std::atomic_ref<std::uint64_t> LeaseTable::word(std::size_t slot) const { return word_of(*page_.memory, slot); }
@@ -43,9 +43,19 @@ std::optional<LeaseId> LeaseTable::open_other(std::shared_ptr<const void> memory
   return open(std::move(memory), nullptr);
 }
 
+bool LeaseTable::add_slots() {
+  const std::size_t before = slots_.size();
+  const std::size_t after = before == 0 ? kSlotsAtFirst : std::min(2 * before, kLeasesMax);
+  free_.reserve(after);
+  open_.reserve(after);
+  slots_.resize(after);
+  for (std::size_t i = after; i-- > before;) free_.push_back(static_cast<std::uint32_t>(i));
+  return after > before;
+}
+
 std::optional<LeaseId> LeaseTable::open(std::shared_ptr<const void> memory, Block* block) {
   const std::lock_guard lock(mutex_);
-  if (free_.empty()) return std::nullopt;
+  if (free_.empty() && !add_slots()) return std::nullopt;
   const std::uint32_t number = free_.back();
   free_.pop_back();
   open_.push_back(number);
@@ -100,7 +110,7 @@ void LeaseTable::end_all() {
 
 std::shared_ptr<Block> LeaseTable::find(LeaseId lease) const {
   const std::lock_guard lock(mutex_);
-  if (lease.slot >= kLeasesMax) return nullptr;
+  if (lease.slot >= slots_.size()) return nullptr;
   const Slot& slot = slots_[lease.slot];
   const bool is_open = slot.told && slot.generation == lease.generation && slot.memory;
   return is_open && slot.block != nullptr

@@ -30,7 +30,8 @@ struct LeaseId {
 inline constexpr std::size_t kLeasesMax = 8192;
 inline constexpr std::size_t kLeasePageBytes = kLeasesMax * sizeof(std::uint64_t);
 
-/// The owner's side: the blocks that one life of a peer holds. Thread-safe.
+/// The owner's side: the blocks that one life of a peer holds. Takes memory for as many leases as the peer held at a
+/// time, and none for their ends. Thread-safe.
 class LeaseTable {
  public:
   /// Errors: resource_exhausted.
@@ -75,6 +76,9 @@ class LeaseTable {
     bool in_message = false;  ///< which may be sent, or sent again
   };
   [[nodiscard]] std::optional<LeaseId> open(std::shared_ptr<const void> memory, Block* block);
+  /// Doubles the slots. Returns false if there are kLeasesMax. The end of a lease needs no memory: the lists have room
+  /// for all slots. REQUIRES: mutex_ is held.
+  bool add_slots();
   [[nodiscard]] std::atomic_ref<std::uint64_t> word(std::size_t slot) const;
 
   const Segment page_;

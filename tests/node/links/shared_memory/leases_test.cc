@@ -7,9 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "tests/support/counting_new.h"
 
 namespace troupe::testing {
 namespace {
@@ -140,6 +143,55 @@ BOOST_AUTO_TEST_CASE(beyond_the_most_leases_there_is_none_until_one_ends) {
   both.page->give_back(all[17]);
   both.table->collect();
   BOOST_TEST(both.table->open(block).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_holds_few_leases_takes_little_memory) {
+  const Page both;
+  const auto block = both.pool->take(100'000);
+  const PeakMemory peak;
+  const std::shared_ptr<LeaseTable> table = LeaseTable::make().value();
+  for (int i = 0; i < 10; ++i) (void)table->open(block).value();
+  const std::size_t bytes = peak.bytes();
+  BOOST_TEST(bytes < 10'000U);
+}
+
+BOOST_AUTO_TEST_CASE(no_end_of_a_lease_needs_memory) {
+  const Page both;
+  const auto block = both.pool->take(100'000);
+  std::vector<LeaseId> untold;
+  std::vector<LeaseId> told;
+  for (int i = 0; i < 1'000; ++i) untold.push_back(both.table->open(block).value());
+  for (int i = 0; i < 1'000; ++i) told.push_back(both.told(block));
+  for (int i = 0; i < 1'000; ++i) (void)both.told(block);
+  bool needed_some = false;
+  {
+    const RefusedAllocation all_refused(1, 0, 1'000'000);
+    for (const LeaseId lease : untold) both.table->message_ended(lease);
+    for (const LeaseId lease : told) both.page->give_back(lease);
+    both.table->collect();
+    both.table->end_all();
+    needed_some = all_refused.happened();
+  }
+  BOOST_TEST(!needed_some);
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_that_there_is_no_memory_for_changes_nothing) {
+  const Page both;
+  const auto block = both.pool->take(100'000);
+  std::size_t refusals = 0;
+  for (std::size_t n = 1;; ++n) {
+    const RefusedAllocation refused(n);
+    try {
+      (void)both.table->open(block).value();
+      BOOST_TEST_REQUIRE(!refused.happened());
+      break;
+    } catch (const std::bad_alloc&) {
+      BOOST_TEST(both.table->size() == 0U);
+      ++refusals;
+    }
+  }
+  BOOST_TEST(refusals > 0U);
+  BOOST_TEST(both.table->size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(leases_of_an_ended_process_end_together) {
