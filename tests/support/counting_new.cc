@@ -65,7 +65,7 @@ void operator delete[](void* block, std::size_t) noexcept { release(block); }
 
 namespace troupe::testing {
 
-PeakMemory::PeakMemory() : heap_before_(live_bytes.load()), tensors_before_(cpu_allocator().statistics().bytes_live) {
+PeakMemory::PeakMemory() : tensors_before_(cpu_allocator().statistics().bytes_live), heap_before_(live_bytes.load()) {
   peak_bytes = heap_before_;
 }
 
@@ -74,6 +74,8 @@ std::size_t PeakMemory::bytes() const {
   const std::size_t tensors = cpu_allocator().statistics().bytes_live;
   return peak_bytes.load() - heap_before_ + (std::max(tensors, tensors_before_) - tensors_before_);
 }
+
+std::size_t PeakMemory::live() const { return std::max(live_bytes.load(), heap_before_) - heap_before_; }
 
 RefusedAllocation::RefusedAllocation(std::size_t n, std::size_t bytes_min, std::size_t count) {
   refusal = {n, count, bytes_min};

@@ -5,16 +5,18 @@
 
 namespace troupe::testing {
 
-/// The highest number of live bytes since the object was created, minus those live at that time. One object at a time.
-/// Allocations of all threads count.
+/// The live bytes since the object was created, minus those live at that time: their highest number, and how many there
+/// are. One object at a time. Allocations of all threads count.
 class PeakMemory {
  public:
   PeakMemory();
   [[nodiscard]] std::size_t bytes() const;
+  /// Without the memory of tensors.
+  [[nodiscard]] std::size_t live() const;
 
  private:
+  std::size_t tensors_before_;  // first: their allocator is made here
   std::size_t heap_before_;
-  std::size_t tensors_before_;
 };
 
 /// Refuses one allocation by operator new, or several in a row: the `n`-th of the creating thread during the object's
