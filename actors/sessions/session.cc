@@ -40,6 +40,8 @@ Session::Session(Incarnation self, Incarnation peer, SessionOptions options, std
       peer_(peer),
       options_(options),
       account_(std::make_shared<CreditAccount>(std::move(grants_changed))) {
+  out_.reserve(kSessionLanes);
+  in_.reserve(kSessionLanes);
   for (std::size_t lane = 0; lane < kSessionLanes; ++lane) {
     out_.emplace_back(lane_at(lane), options_.out, lane != kExpress);
     out_.back().grant(options_.first_grants.bytes[lane]);

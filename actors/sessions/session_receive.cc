@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kExpress = 0;
 constexpr std::size_t kGoodbyeBytes = kSessionLanes * sizeof(std::uint64_t);  // the last number of each lane
 constexpr std::uint64_t kBytesEverMax = std::uint64_t{1} << 62;
-constexpr std::size_t kReused = 64;  // elements; the larger memory of a burst is not kept
+constexpr std::size_t kReused = 8;  // elements; the larger memory of a burst is not kept
 
 std::string text(const Incarnation& incarnation) {
   return fmt::format("{:016x}{:016x}", incarnation.high, incarnation.low);

@@ -318,6 +318,32 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_claimed_and_taken_back_do_not_make_the_count
   BOOST_TEST(liar.claim() == "more bytes than a lane counts");
 }
 
+BOOST_AUTO_TEST_CASE(an_idle_session_has_memory_for_its_lanes_and_no_more) {
+  const testing::PeakMemory memory;
+  const Session idle(kHere, kThere);
+  const std::size_t bytes = memory.bytes();
+  BOOST_TEST(bytes < kSessionLanes * 700);
+}
+
+BOOST_AUTO_TEST_CASE(a_session_that_was_busy_once_does_not_keep_the_memory_for_it) {
+  Session here(kHere, kThere);
+  Session there(kThere, kHere);
+  std::size_t delivered = 0;
+  const auto take = [&](Frames packet) {
+    Session::Received received = there.receive(kNow, std::move(packet)).value();
+    delivered += received.delivered.size();
+    there.reuse(std::move(received));
+  };
+  take(sent(here));
+  std::vector<Frames> burst;
+  for (int i = 0; i < 60; ++i) burst.push_back(sent(here));
+  const testing::PeakMemory memory;
+  for (auto packet = burst.rbegin(); packet != burst.rend(); ++packet) take(Frames(*packet));  // reordered
+  const std::size_t kept = memory.live();
+  BOOST_TEST(delivered == 61U);
+  BOOST_TEST(kept < 2'000U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
