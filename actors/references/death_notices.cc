@@ -7,15 +7,11 @@
 
 namespace troupe::detail {
 
-void DeathNotices::add(PeerDown death) {
-  const std::vector<RRefId> owners = owners_();
-  if (owners.size() <= kToldHere) {
-    for (const RRefId& rref : owners) tell_(rref, death);
-    return;
-  }
+void DeathNotices::add(NodeLife life) {
+  if (owners_.count() <= kToldHere) return tell({std::move(life)});
   {
     const std::lock_guard lock(mutex_);
-    waiting_.push_back(std::move(death));
+    waiting_.push_back(std::move(life));
     if (std::exchange(has_job_, true)) return;
   }
   try {
@@ -25,18 +21,21 @@ void DeathNotices::add(PeerDown death) {
   }
 }
 
+void DeathNotices::tell(std::vector<NodeLife> lives) const {
+  const auto over = std::make_shared<const std::vector<NodeLife>>(std::move(lives));
+  for (const RRefId& rref : owners_.list()) tell_(rref, over);
+}
+
 void DeathNotices::tell_all() noexcept try {
   while (true) {
-    std::vector<PeerDown> deaths;
+    std::vector<NodeLife> lives;
     {
       const std::lock_guard lock(mutex_);
-      deaths.swap(waiting_);
-      has_job_ = !deaths.empty();
+      lives.swap(waiting_);
+      has_job_ = !lives.empty();
     }
-    if (deaths.empty()) return;
-    for (const RRefId& rref : owners_()) {
-      for (const PeerDown& death : deaths) tell_(rref, death);
-    }
+    if (lives.empty()) return;
+    tell(std::move(lives));
   }
 } catch (...) {  // an owner would miss it
   failed_(failure_of_current_exception("the owners of values"));

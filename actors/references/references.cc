@@ -42,9 +42,10 @@ struct References::State {
         self{n.name(), n.incarnation()},
         discards([&n](auto job, auto refused) { n.run("drop values", std::move(job), std::move(refused)); }),
         releases([this](const ReleaseQueue::Release& release) { tell_released(release); }, on_pool("release values")),
-        deaths([this] { return owners.ids(); },
-               [this](const RRefId& rref, const auto& death) { tell_owner(rref, death); },
-               on_pool("tell owners", msg::Priority::high), [&n](Error why) { n.fail(std::move(why)); }),
+        deaths(
+            {[this] { return owners.size(); }, [this] { return owners.ids(); }},
+            [this](const RRefId& rref, const auto& lives) { tell_owner(rref, OwnerPeersDown{lives}); },
+            on_pool("tell owners", msg::Priority::high), [&n](Error why) { n.fail(std::move(why)); }),
         owners(
             n.lives(), [this](const RRefId& rref) { return spawn_owner(rref); }, EndedRRefs(n.name())),
         table(self) {}
@@ -379,8 +380,8 @@ void References::State::use(const RRefId& rref, TurnId turn, UsePurpose purpose,
   if (!entered.actor) return begin(revoked(rref), 0, nullptr);
   node.host().send(entered.actor, UseArrived{turn, std::move(purpose), watcher,
                                              ToldOnce<const Result<ValueBox>&, std::uint64_t>(told, lost)});
-  const auto was_over = asker ? node.lives().why_over(*asker) : std::nullopt;
-  if (was_over) tell_owner(rref, PeerDown{*asker, *was_over});  // the owner may have missed the end of that life
+  if (asker && node.lives().is_over(*asker))  // the owner may have missed the end of that life
+    tell_owner(rref, OwnerPeersDown{std::make_shared<const std::vector<NodeLife>>(1, *asker)});
 }
 
 void References::value_of(const RRefId& rref, const NodeLife& asker, std::function<void(Result<ValueBox>)> done) {
@@ -507,7 +508,7 @@ void References::peer_down(const Peer& peer, const Error& why) {
   }
   state_->send(notices);
   state_->owners.creator_gone(life_of(peer));
-  state_->deaths.add({life_of(peer), why});
+  state_->deaths.add(life_of(peer));
 }
 
 // A pool that has stopped, or has no thread for it, refuses the job: then the value is destroyed here. Without memory

@@ -106,20 +106,28 @@ void RRefOwnerState::use(UseArrived& m) {
   if (value_) begin_or_queue(std::move(m));
 }
 
-void RRefOwnerState::peer_down(const PeerDown& m) {
-  forks_->drop_node(m.life);
-  watchers_.erase(m.life);
+void RRefOwnerState::peers_down(const OwnerPeersDown& m) {
+  for (const NodeLife& peer : *m.lives) peer_down(peer);
+}
+
+void RRefOwnerState::peer_down(const NodeLife& peer) {
+  forks_->drop_node(peer);
+  watchers_.erase(peer);
+  if (!early_.empty() || !arriving_.empty()) end_uses_waiting_for(peer);
+  if (!call_came_ && peer.name == rref_.creator && peer.incarnation.low == rref_.incarnation) {
+    OwnerValue never{std::make_shared<const Result<ValueBox>>(
+        node_->error(ErrorCode::ref_revoked, peer.name, {}, "its creator ended before the creating call arrived"))};
+    value(never);
+  }
+}
+
+void RRefOwnerState::end_uses_waiting_for(const NodeLife& requester) {
   // A result that is to stay waits for the value without its requester, unless nobody here knows who should make it.
   const bool may_never_come = !call_came_ && rref_.creator != node_->name() && !node_->lives().has_met(rref_);
   const auto asked_by_it = [&](const UseArrived& use) {
-    return use.purpose.asked_by == m.life || (may_never_come && use.purpose.counted_for == m.life);
+    return use.purpose.asked_by == requester || (may_never_come && use.purpose.counted_for == requester);
   };
-  end_waiting_uses(asked_by_it, node_->error(ErrorCode::cancelled, m.life.name, {}, "the requester is gone"));
-  if (!call_came_ && m.life.name == rref_.creator && m.life.incarnation.low == rref_.incarnation) {
-    OwnerValue never{std::make_shared<const Result<ValueBox>>(
-        node_->error(ErrorCode::ref_revoked, m.life.name, {}, "its creator ended before the creating call arrived"))};
-    value(never);
-  }
+  end_waiting_uses(asked_by_it, node_->error(ErrorCode::cancelled, requester.name, {}, "the requester is gone"));
 }
 
 void RRefOwnerState::withdraw(const UseWithdrawn& m) {
@@ -356,7 +364,7 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
       [=](const UseSuspended& m) { state().suspended(m), settle(); },
       [=](UseResumed& m) { state().resumed(m), settle(); },
       [=](const UseWithdrawn& m) { state().withdraw(m), settle(); },
-      [=](const PeerDown& m) { state().peer_down(m), settle(); },
+      [=](const OwnerPeersDown& m) { state().peers_down(m), settle(); },
       [=](const ListUsers& m) {
         if (ValueInUse value = state().users(); !value.users.empty()) m.slot.add(std::move(value));
         settle();

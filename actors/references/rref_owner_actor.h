@@ -13,7 +13,6 @@
 #include "actors/calls/value_box.h"
 #include "actors/core/caf.h"
 #include "actors/core/node_core.h"
-#include "actors/core/peer_events.h"
 #include "actors/core/promise_guard.h"
 #include "actors/core/reports.h"
 #include "actors/references/fork_acks.h"
@@ -94,6 +93,10 @@ struct UseEnded {
 struct UseWithdrawn {
   TurnId turn;
 };
+/// Those lives of peers are over. All owners share the list.
+struct OwnerPeersDown {
+  std::shared_ptr<const std::vector<NodeLife>> lives;
+};
 /// Asks for the users of the value. No reply if there are none.
 struct ListUsers {
   Query<ValueInUse>::ReplySlot slot;
@@ -119,6 +122,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseSuspended)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseResumed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseEnded)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseWithdrawn)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerPeersDown)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListUsers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopOwner)
 
@@ -144,7 +148,7 @@ using RRefOwnerActor = caf::typed_actor<caf::reacts_to<OwnerCreated>,        //
                                         caf::reacts_to<UseResumed>,          //
                                         caf::reacts_to<UseEnded>,            //
                                         caf::reacts_to<UseWithdrawn>,        //
-                                        caf::reacts_to<PeerDown>,            //
+                                        caf::reacts_to<OwnerPeersDown>,      //
                                         caf::reacts_to<ListUsers>,           //
                                         caf::reacts_to<StopOwner>>;
 
@@ -170,7 +174,7 @@ class RRefOwnerState {
   void suspended(const UseSuspended& m);
   void resumed(UseResumed& m);
   void use_ended(const UseEnded& m);
-  void peer_down(const PeerDown& m);
+  void peers_down(const OwnerPeersDown& m);
   /// The value is lost: every waiting and later use fails with `why` until the value's life ends.
   void fail(Error why);
   /// Fails every waiting and later use with `why` and drops the value, unless that was done before.
@@ -205,6 +209,8 @@ class RRefOwnerState {
   void stop_stream();
   /// Checks whether `life` is over. The value depends on it only from now on, so an earlier end was not reported here.
   void look_again(const NodeLife& life);
+  void peer_down(const NodeLife& peer);
+  void end_uses_waiting_for(const NodeLife& requester);
   /// Ends the waiting uses for which `meant` is true, with `why`.
   template <class Meant>
   void end_waiting_uses(Meant meant, const Error& why);

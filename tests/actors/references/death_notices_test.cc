@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -60,6 +61,28 @@ BOOST_AUTO_TEST_CASE(one_job_tells_many_owners_of_all_peers_that_are_down) {
   BOOST_TEST_REQUIRE(jobs.size() == 1U);
   jobs[0].run();
   BOOST_TEST(references().owned_values() == before - 1);  // that which p1 alone held; this node holds the other
+}
+
+BOOST_AUTO_TEST_CASE(many_owners_are_not_listed_before_the_job_and_each_is_told_once_of_several_peers) {
+  const std::size_t many = detail::DeathNotices::kToldHere + 1;
+  std::size_t listed = 0;
+  std::vector<std::size_t> told;
+  std::vector<std::function<void()>> jobs;
+  detail::DeathNotices notices(
+      {[&] { return many; },
+       [&] {
+         ++listed;
+         return std::vector<RRefId>(many);
+       }},
+      [&](const RRefId&, const auto& lives) { told.push_back(lives->size()); },
+      [&](auto job, const auto&) { jobs.push_back(std::move(job)); }, [](const Error&) {});
+  for (const char* name : {"p1", "p2", "p3"}) notices.add({name, {1, 1}});
+  BOOST_TEST(listed == 0U);
+  BOOST_TEST_REQUIRE(jobs.size() == 1U);
+  jobs[0]();
+  BOOST_TEST(listed == 1U);
+  BOOST_TEST(told.size() == many);
+  BOOST_TEST(std::ranges::all_of(told, [](std::size_t lives) { return lives == 3; }));
 }
 
 BOOST_AUTO_TEST_CASE(many_owners_are_told_here_if_the_pool_takes_no_job) {
