@@ -155,7 +155,7 @@ void MembershipState::peer_up(const Peer& peer) {
   }
   tell_list_to(peer.name);
   introduce_to(peer.name);
-  if (ready_) tell_ready();
+  if (ready_ && !agreed_ && first_living() == peer.name) tell_ready();
   hear_namesake(peer.name);
   settle_members();
 }
@@ -185,7 +185,7 @@ void MembershipState::peer_down(const NodeLife& peer, const Error& why) {
   hear_doubts();
   agreement_.gone(peer.name);
   hear_namesake(peer.name);
-  if (ready_) tell_ready();
+  if (ready_ && !agreed_ && peer.name < first_living()) tell_ready();  // it was the first
   coordinate();
 }
 
@@ -367,7 +367,7 @@ bool MembershipState::lets_in(const NodeName& peer) const {
 
 /// Whether `peer` may count and end: its name is the first of the living ones, as far as is known here. Who is refused
 /// because another is still thought to be alive counts again, or is seen to leave.
-bool MembershipState::ends_the_cluster(const NodeName& peer) const { return living().front() == peer; }
+bool MembershipState::ends_the_cluster(const NodeName& peer) const { return first_living() == peer; }
 
 void MembershipState::admitted(const msg::MemberList& list) {
   const std::vector<msg::Member> former = roster_.forget();
@@ -458,16 +458,13 @@ void MembershipState::wait_for_agreement(WaitForAgreement& wait) {
 
 void MembershipState::tell_ready() {
   agreement_.ready(node_->name());
-  const NodeName coordinator = living().front();
-  if (coordinator != node_->name()) {
-    node_->notify(coordinator, "membership", msg::ShutdownReady{node_->name(), node_->incarnation()});
-  }
+  if (const NodeName& first = first_living(); first != node_->name())
+    node_->notify(first, "membership", msg::ShutdownReady{node_->name(), node_->incarnation()});
 }
 
 void MembershipState::coordinate() {
-  const auto members = living();
-  if (!ready_ || agreed_ || members.front() != node_->name()) return;
-  switch (agreement_.next(members)) {
+  if (!ready_ || agreed_ || first_living() != node_->name() || agreement_.awaits_some_of(up_.size() + 1)) return;
+  switch (agreement_.next(living())) {
     case ShutdownAgreement::Verdict::wait: return;
     case ShutdownAgreement::Verdict::count:
       // With a pause after an idle round: an answer that is being passed to its callback is not counted anywhere.
@@ -529,6 +526,10 @@ std::vector<NodeName> MembershipState::living() const {
   for (const auto& [who, peer] : up_) names.push_back(who);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+const NodeName& MembershipState::first_living() const {
+  return up_.empty() ? node_->name() : std::min(node_->name(), up_.begin()->first);
 }
 
 ShutdownAgreement::Count MembershipState::own_count() const {

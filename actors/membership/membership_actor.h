@@ -90,8 +90,7 @@ struct ListBarriers {
 struct ShareList {
   std::shared_ptr<SignedListHolder> holder;
 };
-/// The holder has another list.
-struct ListChanged {};
+struct ListChanged {};  ///< the holder has another list
 /// The holder has let in the newcomer of this certificate.
 struct Certified {
   std::vector<std::byte> certificate;
@@ -257,6 +256,7 @@ class MembershipState {
   void coordinate();
   void agree();
   [[nodiscard]] std::vector<NodeName> living() const;
+  [[nodiscard]] const NodeName& first_living() const;
   [[nodiscard]] bool lets_in(const NodeName& peer) const;
   [[nodiscard]] bool ends_the_cluster(const NodeName& peer) const;
   [[nodiscard]] ShutdownAgreement::Count own_count() const;

@@ -19,6 +19,12 @@ void ShutdownAgreement::counted(const NodeName& member, std::uint64_t round, Cou
   if (round == round_) counts_[member] = count;
 }
 
+bool ShutdownAgreement::awaits_some_of(std::size_t living) const {
+  if (agreed_) return false;
+  const bool all_are_asked = asked_.size() == living;
+  return ready_.size() < living || (all_are_asked && counts_.size() < living);
+}
+
 ShutdownAgreement::Verdict ShutdownAgreement::next(const std::vector<NodeName>& living) {
   if (agreed_) return Verdict::agreed;
   if (!missing(living).empty()) return Verdict::wait;

@@ -7,6 +7,7 @@
 // tell the next one that they are ready.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -41,6 +42,10 @@ class ShutdownAgreement {
 
   /// Returns what to do now. `count` and `count_later` start a new round.
   [[nodiscard]] Verdict next(const std::vector<NodeName>& living);
+
+  /// Returns true only if `next` would return `wait` for so many living members: by numbers, as a coordinator asks at
+  /// every word of every member. REQUIRES: `gone` was called for each that is no longer living.
+  [[nodiscard]] bool awaits_some_of(std::size_t living) const;
 
   [[nodiscard]] std::uint64_t round() const { return round_; }
 

@@ -287,7 +287,7 @@ class LeavingWorld {
     Member& member = members_.at(at);
     if (member.up.contains(who)) went(at, who);  // a new life has replaced it under its name
     member.up[who] = life;
-    if (member.ready) tell_ready(at);
+    if (member.ready && !member.agreed && first(at) == who) tell_ready(at);
   }
 
   void went(char at, char who) {
@@ -298,7 +298,7 @@ class LeavingWorld {
       return message.to == at && message.from == who && message.life == life;
     });
     member.agreement.gone({who});
-    if (member.ready) tell_ready(at);
+    if (member.ready && !member.agreed && who < first(at)) tell_ready(at);
     coordinate(at);
     // The requests to it fail: a member that is not up is not counted again.
     std::erase_if(member.counting, [&](const auto& asked) { return asked.first == who; });
@@ -313,18 +313,22 @@ class LeavingWorld {
     return names;
   }
 
+  [[nodiscard]] char first(char at) const { return living(at, members_.at(at)).front().front(); }
+
   void tell_ready(char at) {
     Member& member = members_.at(at);
     member.agreement.ready({at});
-    const char first = living(at, member).front().front();
-    if (first != at) send(at, first, {.kind = LeavingKind::ready});
+    if (first(at) != at) send(at, first(at), {.kind = LeavingKind::ready});
   }
 
   void coordinate(char at) {
     Member& member = members_.at(at);
+    if (!member.ready || member.agreed || first(at) != at) return;
     const auto names = living(at, member);
-    if (!member.ready || member.agreed || names.front().front() != at) return;
-    switch (member.agreement.next(names)) {
+    const bool waits = member.agreement.awaits_some_of(names.size());
+    const Verdict verdict = member.agreement.next(names);
+    require(!waits || verdict == Verdict::wait, "waits for all, and does not wait");
+    switch (verdict) {
       case Verdict::wait: return;
       case Verdict::count:
         if (member.agreement.round() > 1 && !nothing_under_way()) ++seen_->idle_in_vain;

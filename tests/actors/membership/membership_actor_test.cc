@@ -520,6 +520,20 @@ BOOST_AUTO_TEST_CASE(who_is_not_the_first_says_when_it_is_done_and_to_each_new_f
   BOOST_TEST(other->take<msg::ShutdownReady>().empty());  // the agreement is complete: no further message
 }
 
+BOOST_AUTO_TEST_CASE(who_is_done_says_nothing_when_others_than_the_first_come_and_go_or_once_all_have_agreed) {
+  const auto first = peer("a");
+  static_cast<void>(disagreement());
+  BOOST_TEST(first->take<msg::ShutdownReady>().size() == 1U);
+  const auto next = peer("b");
+  const auto later = peer("c", 3);
+  later->die();
+  BOOST_TEST(first->take<msg::ShutdownReady>().empty());
+  BOOST_TEST(next->take<msg::ShutdownReady>().empty());
+  first->say("m", "membership", msg::ShutdownAgreed{1});
+  first->die();
+  BOOST_TEST(next->take<msg::ShutdownReady>().empty());
+}
+
 BOOST_AUTO_TEST_CASE(who_is_counted_says_what_it_has_begun_and_not_ended) {
   const auto other = peer("a");
   const auto ask = [&](std::uint64_t round) {

@@ -40,6 +40,24 @@ BOOST_AUTO_TEST_CASE(nobody_is_counted_before_all_are_ready) {
   BOOST_TEST((agreement.next(kTwo) == Verdict::wait));  // waits for their counts
 }
 
+BOOST_AUTO_TEST_CASE(some_are_awaited_until_the_last_is_ready_and_until_the_last_is_counted) {
+  ShutdownAgreement agreement;
+  agreement.ready("b");
+  BOOST_TEST(agreement.awaits_some_of(2));
+  agreement.ready("a");
+  BOOST_TEST(!agreement.awaits_some_of(2));
+  BOOST_TEST((agreement.next(kTwo) == Verdict::count));
+  count(agreement, {{"a", {0, 7}}});
+  BOOST_TEST(agreement.awaits_some_of(2));
+  BOOST_TEST(agreement.awaits_some_of(3));  // one joined, and is not ready
+  agreement.ready("c");
+  BOOST_TEST(!agreement.awaits_some_of(3));  // another round is to begin
+  agreement.gone("c");
+  BOOST_TEST(agreement.awaits_some_of(2));
+  count(agreement, {{"b", {0, 5}}});
+  BOOST_TEST(!agreement.awaits_some_of(2));
+}
+
 BOOST_AUTO_TEST_CASE(two_idle_rounds_with_the_same_numbers_agree) {
   ShutdownAgreement agreement = all_ready();
   BOOST_TEST((agreement.next(kTwo) == Verdict::count));
