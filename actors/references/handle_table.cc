@@ -48,8 +48,10 @@ ForkId HandleTable::create(const RRefId& rref, const NodeLife& owner) {
   entry.owner = owner;
   entry.holds = 1;
   entry.pending.emplace(fork, self_);
+  std::size_t& concerns = concerned_[owner];
   const bool added = entries_.try_emplace(rref, std::move(entry)).second;  // last: without memory there is no entry
   TROUPE_ASSERT(added, "[rref] created twice: " + rref.text());
+  ++concerns;
   return fork;
 }
 
@@ -79,11 +81,13 @@ RRefNotices HandleTable::received(const ReceivedFork& handle, const NodeLife& pa
   if (added) {
     entry.owner = handle.owner;
     entry.met = met;
+    ++concerned_[handle.owner];
+    if (met == OwnerMet::not_yet) ++unmet_;
   }
   ++entry.holds;
 
   if (parent == self_) {
-    const bool handed_on = entry.children.erase(handle.fork) > 0;
+    const bool handed_on = drop_child(entry, handle.fork);
     if (!handed_on && added) entry.failure = not_here(handle.rref, "the message that carried this handle was undone");
     return {};
   }
@@ -110,7 +114,7 @@ Result<ForkId> HandleTable::hand_out(const RRefId& rref, const NodeLife& to) {
   if (at->second.failure) return *at->second.failure;
   if (at->second.met == OwnerMet::not_yet) return owner_not_met(rref, at->second.owner);
   const ForkId fork = next_fork();
-  at->second.children.emplace(fork, to);
+  add_child(at->second, fork, to);
   return fork;
 }
 
@@ -119,7 +123,7 @@ RRefNotices HandleTable::acknowledged(const RRefId& rref, const ForkId& fork) {
   if (at == entries_.end()) return {};
   RRefNotices notices;
   Entry& entry = at->second;
-  if (entry.children.erase(fork) > 0) {
+  if (drop_child(entry, fork)) {
     settle(at, notices);
   } else if (entry.pending.erase(fork) > 0) {
     if (entry.confirmed) {
@@ -153,7 +157,7 @@ RRefNotices HandleTable::undo(const RRefId& rref, const ForkId& fork) {
   const auto at = entries_.find(rref);
   if (at == entries_.end()) return {};
   RRefNotices notices;
-  at->second.children.erase(fork);
+  drop_child(at->second, fork);
   settle(at, notices);
   return notices;
 }
@@ -183,6 +187,7 @@ RRefNotices HandleTable::dropped(const RRefId& rref) {
 
 RRefNotices HandleTable::node_up(const NodeLife& life) {
   RRefNotices notices;
+  if (unmet_ == 0 || !concerns(life)) return notices;
   for (auto at = entries_.begin(); at != entries_.end(); ++at) {
     if (at->second.owner == life) meet(at, notices);
   }
@@ -191,6 +196,7 @@ RRefNotices HandleTable::node_up(const NodeLife& life) {
 
 RRefNotices HandleTable::node_down(const NodeLife& life, const Error& why) {
   RRefNotices notices;
+  if (!concerns(life)) return notices;
   for (auto next = entries_.begin(); next != entries_.end();) end_life(next++, life, why, notices);
   return notices;
 }
@@ -209,7 +215,8 @@ void HandleTable::end_life(Entries::iterator at, const NodeLife& life, const Err
     if (!entry.failure) entry.failure = owner_died(at->first, life, why);
     fail(entry, *entry.failure);
   } else {
-    std::erase_if(entry.children, [&](const auto& child) { return child.second == life; });
+    const auto gone = std::erase_if(entry.children, [&](const auto& child) { return child.second == life; });
+    no_longer_concerns(life, gone);
   }
   settle(at, notices);
 }
@@ -268,6 +275,28 @@ std::string HandleTable::text() const {
   return out;
 }
 
+void HandleTable::add_child(Entry& entry, const ForkId& fork, const NodeLife& to) {
+  std::size_t& concerns = concerned_[to];
+  entry.children.emplace(fork, to);  // last: without memory there is no child
+  ++concerns;
+}
+
+/// Returns whether it was one.
+bool HandleTable::drop_child(Entry& entry, const ForkId& fork) {
+  const auto child = entry.children.find(fork);
+  if (child == entry.children.end()) return false;
+  no_longer_concerns(child->second);
+  entry.children.erase(child);
+  return true;
+}
+
+void HandleTable::no_longer_concerns(const NodeLife& life, std::size_t times) {
+  const auto concerned = concerned_.find(life);
+  if (concerned == concerned_.end()) return;
+  concerned->second -= std::min(times, concerned->second);
+  if (concerned->second == 0) concerned_.erase(concerned);
+}
+
 // The only place where a node gives up its forks of a value: no local handle is left, the owner knows every child, and
 // the owner has answered every report, so that no parent waits for ever (RR-6). An owner that was never met has nothing
 // to answer; then only the parents wait (RR-13).
@@ -281,6 +310,8 @@ void HandleTable::settle(Entries::iterator at, RRefNotices& notices) {
   for (const ForkId& fork : forks_of(at->first)) {
     notices.push_back({RRefNotice::Kind::deleted, entry.owner, at->first, fork, {}});
   }
+  no_longer_concerns(entry.owner);
+  if (entry.met == OwnerMet::not_yet) --unmet_;
   entries_.erase(at);
 }
 
@@ -288,6 +319,7 @@ void HandleTable::settle(Entries::iterator at, RRefNotices& notices) {
 void HandleTable::meet(Entries::iterator at, RRefNotices& notices) {
   Entry& entry = at->second;
   if (std::exchange(entry.met, OwnerMet::yes) == OwnerMet::yes) return;
+  --unmet_;
   for (const auto& [fork, parent] : entry.pending) {
     notices.push_back({RRefNotice::Kind::forked, entry.owner, at->first, fork, parent.name});
   }
@@ -316,6 +348,7 @@ void HandleTable::fail(Entry& entry, const Error& error) {
   entry.confirmed.reset();
   entry.pending.clear();
   entry.doubtful.reset();
+  for (const auto& [fork, to] : entry.children) no_longer_concerns(to);
   entry.children.clear();
 }
 

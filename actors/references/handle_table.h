@@ -121,6 +121,9 @@ class HandleTable {
   [[nodiscard]] bool is_held(const RRefId& rref) const;
   /// Returns the number of values with a handle of this node or a missing acknowledgement; 0: nothing is left (RR-9).
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  /// Returns whether a handle here is of a value of that life, or was passed to it: `node_up` and `node_down` look at
+  /// the handles of no other.
+  [[nodiscard]] bool concerns(const NodeLife& life) const { return concerned_.contains(life); }
   /// Returns the number of values whose owner has not acknowledged any fork of this node.
   [[nodiscard]] std::size_t unconfirmed_count() const;
   /// Returns the number of forks passed on and not acknowledged, for shutdown reports.
@@ -144,16 +147,22 @@ class HandleTable {
   };
   using Entries = std::map<RRefId, Entry>;
 
+  void add_child(Entry& entry, const ForkId& fork, const NodeLife& to);
+  bool drop_child(Entry& entry, const ForkId& fork);
+  void no_longer_concerns(const NodeLife& life, std::size_t times = 1);
   void settle(Entries::iterator at, RRefNotices& notices);
   void end_life(Entries::iterator at, const NodeLife& life, const Error& why, RRefNotices& notices);
-  static void meet(Entries::iterator at, RRefNotices& notices);
+  void meet(Entries::iterator at, RRefNotices& notices);
   void give_back_pending(Entries::iterator at, RRefNotices& notices) const;
   std::optional<ForkId> end_creation(Entry& entry, const Error& error);
-  static void fail(Entry& entry, const Error& error);
+  void fail(Entry& entry, const Error& error);
 
   NodeLife self_;
   std::uint64_t serial_ = 0;
   Entries entries_;
+  std::map<NodeLife, std::size_t>
+      concerned_;          // the entries of which a life is the owner, and children that it received
+  std::size_t unmet_ = 0;  // entries whose owner is not met yet
 };
 
 }  // namespace troupe

@@ -1,8 +1,14 @@
 #include "actors/references/handle_table.h"
 
 #include <boost/test/unit_test.hpp>
+
+#include <map>
 #include <ostream>
+#include <random>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "actors/core/assert.h"
 
@@ -53,6 +59,94 @@ HandleTable table_with_confirmed_handle() {
 }
 
 }  // namespace
+
+// Who is not concerned is not looked for among the handles: there may be many, and peers come and go.
+BOOST_AUTO_TEST_CASE(a_life_concerns_a_table_while_it_owns_a_value_or_has_a_child) {
+  HandleTable table(kSelf);
+  const auto concerned = [&] {
+    std::string names;
+    for (const NodeLife& life : {kOwner, kParent, kSelf, kChild}) names += table.concerns(life) ? life.name + " " : "";
+    return names;
+  };
+  const RRefId other{"parent", 20, 2};
+  BOOST_TEST(concerned() == "");
+  expect(table.received({kRRef, of_owner(1), kOwner}, kOwner), {});
+  static_cast<void>(table.create(other, kOwner));
+  BOOST_TEST(concerned() == "ps0 ");
+  const auto first = table.hand_out(kRRef, kChild);
+  const auto second = table.hand_out(kRRef, kChild);
+  BOOST_TEST(concerned() == "ps0 child ");
+  expect(table.acknowledged(kRRef, first.value()), {});
+  BOOST_TEST(concerned() == "ps0 child ");
+  expect(table.undo(kRRef, second.value()), {});
+  expect(table.undo(kRRef, second.value()), {});
+  BOOST_TEST(concerned() == "ps0 ");
+  expect(table.dropped(kRRef), {deleted(of_owner(1))});
+  BOOST_TEST(concerned() == "ps0 ");
+  static_cast<void>(table.hand_out(other, kChild));
+  expect(table.node_down(kChild, error_of(ErrorCode::peer_down)), {});
+  BOOST_TEST(concerned() == "ps0 ");
+  static_cast<void>(table.hand_out(other, kChild));
+  expect(table.node_down(kOwner, error_of(ErrorCode::peer_down)), {});
+  BOOST_TEST(concerned() == "ps0 ");  // its handle is held
+  expect(table.dropped(other), {});
+  BOOST_TEST(concerned() == "");
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_a_life_is_that_of_each_handle_whatever_came_before) {
+  const NodeLife lives[] = {kOwner, kParent, kChild, {"other", {1, 50}}};
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    std::minstd_rand random(seed);
+    const auto below = [&random](std::size_t bound) { return random() % bound; };
+    HandleTable table(kSelf);
+    std::vector<std::pair<RRefId, ForkId>> handed;
+    std::map<RRefId, std::size_t> holds;
+    for (std::uint64_t step = 1; step <= 40; ++step) {
+      const RRefId rref{"parent", 20, below(6)};
+      const NodeLife& owner = lives[rref.serial % 2];
+      const NodeLife& to = lives[2 + below(2)];
+      switch (below(6)) {
+        case 0:
+          static_cast<void>(table.received({rref, {owner.name, owner.incarnation.low, step}, owner}, owner));
+          ++holds[rref];
+          break;
+        case 1:
+          static_cast<void>(table.received({rref, of_parent(step), owner}, kParent,
+                                           owner == kParent ? OwnerMet::yes : OwnerMet::not_yet));
+          ++holds[rref];
+          break;
+        case 2:
+        case 3:
+          if (auto fork = table.hand_out(rref, to); fork.ok()) handed.emplace_back(rref, fork.value());
+          break;
+        case 4:
+          if (!handed.empty()) {
+            const auto& [of, fork] = handed[below(handed.size())];
+            static_cast<void>(below(2) == 0 ? table.acknowledged(of, fork) : table.undo(of, fork));
+          }
+          break;
+        default:
+          if (holds[rref] > 0) {
+            --holds[rref];
+            static_cast<void>(table.dropped(rref));
+          }
+      }
+      const NodeLife& event = lives[below(4)];
+      HandleTable at_once = table;
+      HandleTable by_one = table;
+      const Error why = error_of(ErrorCode::peer_down);
+      RRefNotices each;
+      for (std::uint64_t serial = 0; serial < 6; ++serial) {
+        for (RRefNotice& notice : by_one.handle_down({"parent", 20, serial}, event, why)) each.push_back(notice);
+      }
+      expect(at_once.node_down(event, why), each);
+      BOOST_TEST_REQUIRE(at_once.text() == by_one.text(), "seed " << seed << ": " << at_once.text());
+      const bool is_reported = table.text().find("owner not met") == std::string::npos;
+      BOOST_TEST_REQUIRE((is_reported || !HandleTable(table).node_up(kOwner).empty()),
+                         "seed " << seed << ": " << table.text());
+    }
+  }
+}
 
 BOOST_AUTO_TEST_CASE(a_handle_from_the_owner_is_confirmed_from_birth_and_deleted_with_its_last_copy) {
   HandleTable table = table_with_confirmed_handle();
