@@ -118,25 +118,36 @@ void ForkTable::settle() {
 }
 
 void EndedRRefs::add(const RRefId& rref) {
-  if (rref.creator == self_) return;
-  if (!ended_.insert(rref).second) return;
-  order_.push_back(rref);
-  if (order_.size() > kRememberedMax) {
-    ended_.erase(order_.front());
-    order_.pop_front();
-  }
+  if (recall(rref) == detail::Recall::ended) return;
+  const Age age = next_age_++;
+  by_age_.emplace(age, rref);
+  ended_[{rref.creator, rref.incarnation}].emplace(rref.serial, age);
+  if (by_age_.size() > kRememberedMax) forget_oldest();
 }
 
+void EndedRRefs::forget_oldest() {
+  const auto oldest = by_age_.begin();
+  const RRefId& rref = oldest->second;
+  if (const auto creator = ended_.find({rref.creator, rref.incarnation}); creator != ended_.end()) {
+    creator->second.erase(rref.serial);
+    if (creator->second.empty()) ended_.erase(creator);
+  }
+  by_age_.erase(oldest);
+}
+
+// Looks at the values of that creator only: a node may own values of many, which all may go at once.
 void EndedRRefs::drop_creator(const NodeLife& life) {
-  const auto is_of = [&](const RRefId& rref) {
-    return rref.creator == life.name && rref.incarnation == life.incarnation.low;
-  };
-  std::erase_if(ended_, is_of);
-  std::erase_if(order_, is_of);
+  const auto creator = ended_.find({life.name, life.incarnation.low});
+  if (creator == ended_.end()) return;
+  for (const auto& [serial, age] : creator->second) by_age_.erase(age);
+  ended_.erase(creator);
 }
 
 detail::Recall EndedRRefs::recall(const RRefId& rref) const {
-  return rref.creator == self_ || ended_.contains(rref) ? detail::Recall::ended : detail::Recall::unknown;
+  if (rref.creator == self_) return detail::Recall::ended;
+  const auto creator = ended_.find({rref.creator, rref.incarnation});
+  const bool has_ended = creator != ended_.end() && creator->second.contains(rref.serial);
+  return has_ended ? detail::Recall::ended : detail::Recall::unknown;
 }
 
 }  // namespace troupe

@@ -7,13 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <list>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
 #include "actors/core/actor_directory.h"
@@ -138,9 +136,15 @@ class EndedRRefs {
   [[nodiscard]] detail::Recall recall(const RRefId& rref) const;
 
  private:
+  using Age = std::uint64_t;
+  using Creator = std::pair<NodeName, std::uint64_t>;
+
+  void forget_oldest();
+
   NodeName self_;
-  std::unordered_set<RRefId> ended_;
-  std::deque<RRefId> order_;
+  Age next_age_ = 0;
+  std::map<Age, RRefId> by_age_;
+  std::map<Creator, std::map<std::uint64_t, Age>> ended_;  // of a creator, by serials; none is empty
 };
 
 }  // namespace troupe

@@ -259,6 +259,25 @@ BOOST_AUTO_TEST_CASE(the_memory_of_ended_values_is_bounded) {
   BOOST_TEST((ended.recall({"trainer", 10, 1}) == detail::Recall::unknown));
 }
 
+BOOST_AUTO_TEST_CASE(values_of_a_creator_that_is_gone_leave_their_room_to_those_of_others) {
+  EndedRRefs ended("ps0");
+  const auto is_over = [&](const RRefId& rref) { return ended.recall(rref) == detail::Recall::ended; };
+  const std::uint64_t half = EndedRRefs::kRememberedMax / 2;
+  for (std::uint64_t serial = 0; serial < half; ++serial) {
+    ended.add({"trainer", 10, serial});
+    ended.add({"worker", 20, serial});
+  }
+  ended.drop_creator({"trainer", {1, 11}});  // another life
+  BOOST_TEST(is_over(RRefId{"trainer", 10, 0}));
+  ended.drop_creator(kTrainer);
+  BOOST_TEST(!is_over(RRefId{"trainer", 10, half - 1}));
+  for (std::uint64_t serial = half; serial < 2 * half; ++serial) ended.add({"worker", 20, serial});
+  BOOST_TEST(is_over(RRefId{"worker", 20, 0}));
+  ended.add({"worker", 20, 2 * half});
+  BOOST_TEST(!is_over(RRefId{"worker", 20, 0}));
+  BOOST_TEST(is_over(RRefId{"worker", 20, 1}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace troupe
