@@ -4,7 +4,9 @@
 
 namespace troupe::detail {
 
-void TrainerClocks::join(const OptimizerId& trainer) { clocks_.try_emplace(trainer, slowest()); }
+void TrainerClocks::join(const OptimizerId& trainer) {
+  if (!clocks_.contains(trainer)) clocks_.emplace(trainer, slowest());
+}
 
 void TrainerClocks::took(const OptimizerId& trainer, std::uint64_t steps) {
   if (steps == 0) return;
@@ -38,6 +40,7 @@ std::vector<TrainerClocks::Ticket> TrainerClocks::leave(const OptimizerId& train
 }
 
 std::vector<TrainerClocks::Ready> TrainerClocks::take_ready() {
+  if (waits_.empty()) return {};  // as a rule: no look at all clocks after every event
   const std::uint64_t least = slowest();
   std::vector<Ready> ready;
   std::erase_if(waits_, [&](const Wait& wait) {
