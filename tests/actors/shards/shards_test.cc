@@ -363,10 +363,10 @@ BOOST_AUTO_TEST_CASE(trainer_that_is_ahead_is_answered_or_the_node_ends_whatever
     }
     if (among.core().failure()) continue;
     among.clock->advance(1s);
-    const bool waits = answer_to(ahead) == "waits";
+    const bool is_unanswered = answer_to(ahead) == "waits";
     const Asked query = among.p1->ask("m", "shard/p2.9", msg::ShardQuery{among.second, {"p2", 2, 20}});
     if ((*query)->value().get<msg::ShardOutcome>().state != msg::StepState::applied) continue;
-    BOOST_TEST(!waits, "allocation " << n);
+    BOOST_TEST(!is_unanswered, "allocation " << n);
     ++answered;
   }
   BOOST_TEST(answered > 0U);
