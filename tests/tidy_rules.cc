@@ -89,7 +89,7 @@ bool is_system_header(std::string_view name) {
 }
 
 /// Tests that are about several files of their folder at once.
-constexpr std::array<std::string_view, 24> kTestsOfSeveralFiles{
+constexpr std::array<std::string_view, 25> kTestsOfSeveralFiles{
     "tests/actors/executor_idle_test.cc",                // threads of a pool that have no job, and work that waits
     "tests/actors/references/no_memory_test.cc",         // handles, owners and notices that get no memory
     "tests/actors/references/references_liars_test.cc",  // what the owner and holders of a value believe of nobody
@@ -108,7 +108,9 @@ constexpr std::array<std::string_view, 24> kTestsOfSeveralFiles{
     "tests/node/hosts/remote_host_output_test.cc",  // launcher, agents and what is between them
     "tests/node/launch/launcher_ends_test.cc",      // how interrupts, outputs and terminals end a run
     "tests/node/links/link_conformance_test.cc",    // one suite for every link
-    "tests/node/links/shared_memory/memory_returns_test.cc",  // the memory of links that share, whatever happens
+    "tests/node/links/shared_memory/memory_returns_test.cc",     // the memory of links that share, whatever happens
+    "tests/node/links/shared_memory/shared_link_pulse_test.cc",  // pages of heartbeats that pass through links that
+                                                                 // share
     "tests/node/links/shared_memory/shared_link_transports_test.cc",  // what links say of how they share, and why not
     "tests/optim/training_test.cc",                                   // rules and gradients together
     "tests/samples/readme_test.cc",                                   // every code block of README.md
