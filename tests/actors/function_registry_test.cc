@@ -9,6 +9,7 @@
 
 #include "actors/calls/function_table.h"
 #include "actors/scope.h"
+#include "tensor/create.h"
 
 namespace troupe {
 namespace {
@@ -27,6 +28,14 @@ struct Broken : std::runtime_error {
   template <class Archive>
   void serialize(Archive& ar) {
     ar(part, notes);
+  }
+};
+struct Stained : std::runtime_error {
+  Stained() : runtime_error("stained") {}
+  Tensor stain = zeros({1});
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(stain);
   }
 };
 struct Lost : std::exception {
@@ -154,6 +163,13 @@ BOOST_AUTO_TEST_CASE(fields_that_are_too_large_stay_behind_and_say_so) {
   types->describe(thrown, error);
   BOOST_TEST(error.exception.name.empty());
   BOOST_TEST(error.hint == "the fields of broken do not travel: 70012 bytes, at most 61440");
+}
+
+BOOST_AUTO_TEST_CASE(fields_with_a_tensor_stay_behind_and_say_so) {
+  Error error;
+  FunctionRegistry({exception<Stained>("stained")}).table().exceptions()->describe(Stained(), error);
+  BOOST_TEST(error.exception.name.empty());
+  BOOST_TEST(error.hint == "the fields of stained do not travel: they hold a tensor");
 }
 
 BOOST_AUTO_TEST_CASE(extension_leaves_the_original_as_it_was) {
