@@ -55,7 +55,7 @@ struct ThreeHosts : FourMachines {
         "[[role]]\nname = \"trainer\"\ncount = 2\ncommand = [\"{}\"]\non_exit = \"keep_going\"\n",
         PARAMETER_SERVER, kTrainer);
     out.close();
-    return TroupeRun(directory.path(), {"up", "cluster.toml"}, 40s);
+    return TroupeRun(directory.path(), {"up", "cluster.toml"}, 60s);
   }
 
   /// Of the wires of all hosts, both ways.
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(trainers_say_which_peer_is_down_when_the_servers_host_is_cu
   BOOST_TEST(result.status == 1);
   BOOST_TEST(lines_with(result.lines, "[host h2] no word from its agent for 3000 ms", "") == 1);
   for (const char* trainer : {"[trainer/0] ", "[trainer/1] "}) {
-    BOOST_TEST(lines_with(result.lines, trainer, "because ps: peer_down: nothing heard for ") == 1);
+    BOOST_TEST(lines_with(result.lines, trainer, "ps: peer_down: nothing heard for ") == 1);
     BOOST_TEST(lines_with(result.lines, trainer, kDone) == 0);
   }
   BOOST_TEST(end.comes());
@@ -160,11 +160,6 @@ BOOST_AUTO_TEST_CASE(demo_runs_over_ipv6_with_small_packets_on_slow_wires) {
   const std::string limit = hub.run("tc -statistics qdisc show dev port2");  // to the server, whom both send images
   BOOST_TEST(limit.find("overlimits ") != std::string::npos, limit);
   BOOST_TEST(limit.find("overlimits 0 ") == std::string::npos, limit);
-}
-
-BOOST_AUTO_TEST_CASE(demo_runs_with_packets_as_large_as_there_are) {
-  limit_packets(65535);
-  check_demo(up("").finish());
 }
 
 BOOST_AUTO_TEST_CASE(demo_runs_with_large_packets_over_a_long_wire, *precondition(NeedsDelayedWire{})) {
@@ -180,14 +175,16 @@ BOOST_AUTO_TEST_CASE(demo_runs_with_large_packets_over_a_long_wire, *preconditio
   check_demo(run.finish());
 }
 
-BOOST_AUTO_TEST_CASE(demo_runs_by_the_variables_of_torchrun_and_keys_in_files_over_ipv6) {
+BOOST_AUTO_TEST_CASE(
+    variables_of_torchrun_and_keys_in_files_run_the_demo_over_ipv6_with_packets_as_large_as_there_are) {
+  limit_packets(65535);
   const std::string keys = (directory.path() / "keys").string();
   machines[0].run(fmt::format("{0} keys init-cluster {1} && {0} keys new-node --dir {1} ps trainer0 trainer1",
                               TROUPE_PROGRAM, keys));
   const auto start = [&](int rank, const std::string& name, const std::string& command) {
     const std::string line = fmt::format(
         "ssh -F {} fd77::{} MASTER_ADDR=fd77::2 MASTER_PORT=29500 WORLD_SIZE=3 RANK={} TROUPE_NODE={} "
-        "TROUPE_KEY_FILE={}/nodes/{}.key TROUPE_MATH_THREADS=1 timeout -k 1 30 {}",
+        "TROUPE_KEY_FILE={}/nodes/{}.key TROUPE_MATH_THREADS=1 timeout -k 1 60 {}",
         login.config().string(), rank + 2, rank, name, keys, name, command);
     return std::async(std::launch::async, [this, line] { return machines[0].run(line); });
   };
