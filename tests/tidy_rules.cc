@@ -51,7 +51,7 @@ const std::vector<Library>& libraries() {
       {"toml++/", {"node/"}},
       {"CLI/", {"node/", "samples/"}},
       {"sodium.h",
-       {"node/", "actors/core/id_secrets.cc", "tests/bench/rpc/stream_floor.cc",
+       {"node/", "actors/core/id_secrets.cc", "tests/bench/rpc/floors/stream_floor.cc",
         "tests/node/keys/introduction_test.cc"}},
       {"spdlog/", {"actors/", "node/", "tests/node/sim/log_in_trace_test.cc"}},
       {"nlohmann/", {"tensor/io/", "actors/profile/", "node/", "samples/", "tests/"}},

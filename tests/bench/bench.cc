@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -87,21 +86,6 @@ void with_nodes(const NodeOptions& first, const std::vector<NodeName>& nodes, co
   node.wait_for_members(nodes.size(), std::chrono::seconds(30));
   work(node);
   node.shutdown(std::chrono::seconds(30));
-}
-
-void answer(const std::function<Timing(std::int64_t iterations)>& run) {
-  fmt::print("ready\n");
-  std::fflush(stdout);
-  for (std::int64_t count = 0; std::cin >> count;) {
-    Timing timing = run(count);
-    fmt::print("{:.9f}", timing.seconds);
-    std::sort(timing.each.begin(), timing.each.end());
-    for (const double share : {0.5, 0.9, 0.99, 0.999}) {
-      if (!timing.each.empty()) fmt::print(" {:.9f}", percentile(timing.each, share));
-    }
-    fmt::print("\n");
-    std::fflush(stdout);
-  }
 }
 
 int run(int argc, char** argv, const FunctionRegistry& functions,

@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -41,10 +40,6 @@ enum class Effort { quick, full };
 /// Calls `work` with this process as the first of `nodes`, and the others as processes, all with `functions`.
 void with_nodes(const NodeOptions& first, const std::vector<NodeName>& nodes, const FunctionRegistry& functions,
                 const detail::ProcessGuard& guard, const std::function<void(Node& node)>& work);
-
-/// Prints "ready", then answers each number of iterations on standard input with a line: the seconds that `run` needed
-/// and, if it measured each iteration, those within which 50, 90, 99 and 99.9 % of them ended.
-void answer(const std::function<Timing(std::int64_t iterations)>& run);
 
 /// Main function of a process benchmark: runs `measure` in the first process, and a node with `functions` in the
 /// others.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <numeric>
 #include <utility>
 
@@ -31,6 +32,28 @@ double seconds_of(const std::function<void()>& work) {
   const auto begin = SteadyClock::now();
   work();
   return seconds_since(begin);
+}
+
+std::vector<double> times_of(std::size_t count, const std::function<void()>& work) {
+  work();
+  std::vector<double> times;
+  for (std::size_t i = 0; i < count; ++i) times.push_back(1e6 * seconds_of(work));
+  return times;
+}
+
+void answer(const std::function<Timing(std::int64_t iterations)>& run) {
+  fmt::print("ready\n");
+  std::fflush(stdout);
+  for (std::int64_t count = 0; std::cin >> count;) {
+    Timing timing = run(count);
+    fmt::print("{:.9f}", timing.seconds);
+    std::sort(timing.each.begin(), timing.each.end());
+    for (const double share : {0.5, 0.9, 0.99, 0.999}) {
+      if (!timing.each.empty()) fmt::print(" {:.9f}", percentile(timing.each, share));
+    }
+    fmt::print("\n");
+    std::fflush(stdout);
+  }
 }
 
 }  // namespace troupe::bench

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -27,5 +29,12 @@ struct Timing {
 
 [[nodiscard]] double seconds_since(SteadyClock::time_point begin);
 [[nodiscard]] double seconds_of(const std::function<void()>& work);
+
+/// Returns the microseconds of `count` runs of `work`, one by one, after one that is not counted.
+[[nodiscard]] std::vector<double> times_of(std::size_t count, const std::function<void()>& work);
+
+/// Prints "ready", then answers each number of iterations on standard input with a line: the seconds that `run` needed
+/// and, if it measured each iteration, those within which 50, 90, 99 and 99.9 % of them ended.
+void answer(const std::function<Timing(std::int64_t iterations)>& run);
 
 }  // namespace troupe::bench

@@ -5,9 +5,11 @@ This process is the first node; the others are its forks. All connections are ov
 
 import ctypes
 import os
+import queue
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections import deque
 
@@ -22,7 +24,8 @@ from torch.distributed.rpc import RRef
 CALL_MAX_SECONDS = 300
 PAIR = ["client", "server"]
 SHARES = [0.5, 0.9, 0.99, 0.999]
-rows = {}  # name -> (nodes, the first is this process; function that returns run(iterations) -> seconds, or those of each)
+# name -> (nodes, the first is this process; function that returns run(iterations) -> seconds, those of each, or both)
+rows = {}
 
 
 def nothing():
@@ -120,6 +123,43 @@ def rate_row(window):
     rows[f"rate/{window}"] = (PAIR, lambda: run)
 
 
+def rate_max():
+    """Returns the calls per second that this node reaches with 256 in flight: the best of three rounds."""
+    count = 256
+    while seconds_of(lambda: call_often("server", count, 256)) < 0.2:
+        count *= 2
+    return count / min(seconds_of(lambda: call_often("server", count, 256)) for _ in range(3))
+
+
+def call_when_due(count, per_second):
+    """Makes each call when it is due, whatever became of the earlier ones. Returns the seconds of all, and those of each since
+    it was due."""
+    calls, each = queue.SimpleQueue(), [0.0] * count
+    begin = time.perf_counter()
+
+    def receive():
+        for i in range(count):
+            calls.get().wait()
+            each[i] = time.perf_counter() - (begin + i / per_second)
+
+    ctypes.CDLL(None).prctl(29, 1)  # PR_SET_TIMERSLACK, of this thread: sleep for no longer than asked
+    receiver = threading.Thread(target=receive)
+    receiver.start()
+    for i in range(count):
+        time.sleep(max(0, begin + i / per_second - time.perf_counter()))
+        calls.put(rpc.rpc_async("server", nothing))
+    receiver.join()
+    return time.perf_counter() - begin, each
+
+
+def due_row(percent):
+    def make():
+        per_second = rate_max() * percent / 100
+        return lambda count: call_when_due(count, per_second)
+
+    rows[f"due/{percent}%"] = (PAIR, make)
+
+
 def clients_row():
     def all_clients(count):
         calls = [rpc.rpc_async(c, call_often, ("server", count, 16)) for c in ["client1", "client2", "client3"]]
@@ -201,6 +241,8 @@ fresh_row("64MB", 1 << 24)
 one_by_one("adds/200/4MB", PAIR, add_often)
 rate_row(16)
 rate_row(256)
+for percent in [25, 50, 75, 90]:
+    due_row(percent)
 clients_row()
 create_fetch_row("4B", 1)
 create_fetch_row("4MB", 1 << 20)
@@ -237,9 +279,12 @@ def main():
         print("ready", flush=True)
         for line in sys.stdin:
             timing = run(int(line))
-            each = sorted(timing) if isinstance(timing, list) else []
-            seconds = [sum(each)] + [each[min(len(each) - 1, int(share * len(each)))] for share in SHARES] if each else [timing]
-            print(*(f"{s:.9f}" for s in seconds), flush=True)
+            if isinstance(timing, list):
+                timing = sum(timing), timing
+            seconds, each = timing if isinstance(timing, tuple) else (timing, [])
+            each = sorted(each)
+            shares = [each[min(len(each) - 1, int(share * len(each)))] for share in SHARES] if each else []
+            print(*(f"{s:.9f}" for s in [seconds, *shares]), flush=True)
     os._exit(0)  # and the forks with it
 
 

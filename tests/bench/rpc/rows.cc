@@ -1,8 +1,15 @@
 #include "tests/bench/rpc/rows.h"
 
+#include <fmt/core.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <deque>
+#include <future>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "actors/dist_autograd.h"
@@ -111,6 +118,58 @@ RpcRow rate_row(std::int64_t window) {
           }};
 }
 
+/// Returns the calls per second that `node` reaches with 256 in flight: the best of three rounds.
+double rate_max(Node& node) {
+  constexpr double kRoundSeconds = 0.2;  // at least
+  const auto round = [&node](std::int64_t count) {
+    return seconds_of([&] { row_call_often(node, "server", count, 256); });
+  };
+  std::int64_t count = 1024;
+  while (round(count) < kRoundSeconds) count *= 2;
+  double seconds = round(count);
+  for (int i = 1; i < 3; ++i) seconds = std::min(seconds, round(count));
+  return static_cast<double>(count) / seconds;
+}
+
+/// Makes `count` calls, each when it is due and whatever became of the earlier ones. The times of each begin when it
+/// was due, so that they have what calls wait for their turn.
+Timing call_when_due(Node& node, std::int64_t count, double per_second) {
+  std::vector<Future<void>> calls(static_cast<std::size_t>(count));
+  std::vector<double> each(calls.size());
+  std::atomic<std::size_t> sent{0};
+  const auto begin = SteadyClock::now();
+  const auto due = [&](std::size_t i) {
+    const std::chrono::duration<double> after(static_cast<double>(i) / per_second);
+    return begin + std::chrono::duration_cast<SteadyClock::duration>(after);
+  };
+  ::prctl(PR_SET_TIMERSLACK, 1);  // of this thread: sleep for no longer than asked
+  auto receiver = std::async(std::launch::async, [&] {
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      sent.wait(i);
+      calls[i].get();
+      each[i] = std::chrono::duration<double>(SteadyClock::now() - due(i)).count();
+    }
+  });
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    std::this_thread::sleep_until(due(i));  // returns at once when it is late, so that late calls go out together
+    calls[i] = node.rpc_async("server", &row_nothing);
+    sent = i + 1;
+    sent.notify_one();
+  }
+  receiver.get();
+  Timing timing(seconds_since(begin));
+  timing.each = std::move(each);
+  return timing;
+}
+
+/// Calls at so many hundredths of the rate that the node reaches.
+RpcRow due_row(int percent) {
+  return {fmt::format("due/{}%", percent), {"client", "server"}, [percent](Node& node) -> Run {
+            const double per_second = rate_max(node) * percent / 100;
+            return [&node, per_second](std::int64_t count) { return call_when_due(node, count, per_second); };
+          }};
+}
+
 /// Each of three clients makes every call of an iteration.
 RpcRow clients_row() {
   return {"clients/3", {"driver", "server", "client1", "client2", "client3"}, [](Node& node) -> Run {
@@ -176,6 +235,10 @@ std::vector<RpcRow> rpc_rows() {
                                       }),
                            rate_row(16),
                            rate_row(256),
+                           due_row(25),
+                           due_row(50),
+                           due_row(75),
+                           due_row(90),
                            clients_row(),
                            create_fetch_row("4B", 1),
                            create_fetch_row("4MB", 1 << 20),

@@ -3,7 +3,8 @@
 // The server is this program again, in a process of its own. `--quick` runs a tenth of the repetitions and does not
 // measure an idle server. `--rows` prints the rows that are compared with PyTorch's RPC; `--row <name>` makes one,
 // prints "ready", reads lines "<iterations>" and answers each with the seconds that they took; side_by_side.py thus
-// compares it with peer.py.
+// compares it with peer.py. `--floors` and `--floor <name>` do the same with floors. `--beside-floors` measures no
+// other rows than those that have floors.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -25,9 +26,9 @@
 #include "node/keys/key_ring.h"
 #include "tensor/create.h"
 #include "tests/bench/bench.h"
-#include "tests/bench/rpc/adds_floor.h"
+#include "tests/bench/rpc/floors/floors.h"
+#include "tests/bench/rpc/floors/stream_floor.h"
 #include "tests/bench/rpc/rows.h"
-#include "tests/bench/rpc/stream_floor.h"
 
 namespace troupe::bench {
 namespace {
@@ -87,10 +88,8 @@ FunctionRegistry all_functions() {
 
 /// Returns the microseconds of `count` runs of `work`, one by one, after some uncounted runs.
 std::vector<double> latencies(std::size_t count, const std::function<void()>& work) {
-  for (std::size_t i = 0; i < count / 10 + 1; ++i) work();
-  std::vector<double> samples;
-  for (std::size_t i = 0; i < count; ++i) samples.push_back(1e6 * seconds_of(work));
-  return samples;
+  for (std::size_t i = 0; i < count / 10; ++i) work();
+  return times_of(count, work);
 }
 
 /// Returns the microseconds of `count` small calls while two calls with 64 MiB each are always in progress.
@@ -149,6 +148,11 @@ void chain(Node& node, std::size_t length) {
   Variable y = x;
   for (std::size_t i = 0; i < length; ++i) y = context.rpc_sync("server", &scaled, y);
   backward(context, sum(y));
+}
+
+std::vector<double> in_microseconds(std::vector<double> seconds) {
+  for (double& time : seconds) time *= 1e6;
+  return seconds;
 }
 
 RpcRow row_of(std::string_view name) {
@@ -237,19 +241,10 @@ struct Bench {
     with_cluster({"server"}, [this](Node& client, pid_t) {
       const auto name = [this](std::string_view what) { return fmt::format("{}/{}", what, transport); };
       const Tensor small = ones({1});
-      const Tensor large = ones({1 << 20});
       print(name("rpc/identity/none"), "us", latencies(5000 / divisor, [&] { client.rpc_sync("server", &nothing); }));
       print(name("rpc/identity/4B"), "us",
             latencies(5000 / divisor, [&] { client.rpc_sync("server", &identity, small); }));
-      print(name("rpc/identity/4MB"), "us",
-            latencies(200 / divisor, [&] { client.rpc_sync("server", &identity, large); }));
-      if (transport != "ipc") {
-        const Tensor huge = ones({16 << 20});
-        print(name("rpc/identity/64MB"), "us",
-              latencies(30 / divisor, [&] { client.rpc_sync("server", &identity, huge); }));
-        if (transport != "keys_one_host")
-          print(name("floor/identity/64MB"), "us", stream_floor(30 / divisor, 64 << 20, transport == "keys"));
-      }
+      sizes(client);
       for (const std::size_t window : {1U, 16U, 256U}) {
         print(name(fmt::format("rpc/rate/{}", window)), "calls/s", rates(client, window, 5, 10000 / divisor));
       }
@@ -271,14 +266,54 @@ struct Bench {
     });
   }
 
-  /// Measures sums of large tensors beside a loop that does nothing else.
-  void adds() {
+  /// Measures tensors; where every byte of them travels, beside a program that sends as many.
+  void sizes(Node& client) const {
+    struct Size {
+      std::string_view name;
+      std::int64_t megabytes;
+      std::size_t count;
+    };
+    for (const Size& size : {Size{"1MB", 1, 500}, Size{"4MB", 4, 200}, Size{"64MB", 64, 30}, Size{"400MB", 400, 10}}) {
+      if (effort == Effort::quick && size.megabytes > 4) continue;
+      const std::size_t count = size.count / divisor;
+      const Tensor large = ones({size.megabytes << 18});
+      print(fmt::format("rpc/identity/{}/{}", size.name, transport), "us",
+            latencies(count, [&] { client.rpc_sync("server", &identity, large); }));
+      if (transport != "tcp" && transport != "keys") continue;
+      print(fmt::format("floor/identity/{}/{}", size.name, transport), "us",
+            stream_floor(count, static_cast<std::size_t>(size.megabytes) << 20, has_keys()));
+    }
+  }
+
+  void sizes_only() {
+    with_cluster({"server"}, [this](Node& client, pid_t) { sizes(client); });
+  }
+
+  /// Measures calls that are made when they are due.
+  void due() {
     with_cluster({"server"}, [this](Node& client, pid_t) {
-      const std::string name = "adds/200/4MB";
-      const auto sums_of_row = row_of(name).make(client);
-      print("rpc/" + name, "us", latencies(30 / divisor, [&] { static_cast<void>(sums_of_row(1)); }));
-      print("floor/" + name, "us", adds_floor(30 / divisor, 200, std::size_t{1} << 20));
+      for (const RpcRow& row : rpc_rows()) {
+        if (!row.name.starts_with("due/") || (effort == Effort::quick && row.name != "due/50%")) continue;
+        print("rpc/" + row.name, "us",
+              in_microseconds(row.make(client)(static_cast<std::int64_t>(20000 / divisor)).each));
+      }
     });
+  }
+
+  /// Measures rows and their floors by turns.
+  void rows_and_floors() {
+    std::string measured;
+    for (const Floor& floor : rpc_floors()) {
+      const std::size_t count = floor.count / divisor;
+      if (floor.row != measured) {
+        with_cluster({"server"}, [&](Node& client, pid_t) {
+          const Timing timing = row_of(floor.row).make(client)(static_cast<std::int64_t>(count));
+          print("rpc/" + floor.row, "us", in_microseconds(timing.each));
+        });
+      }
+      measured = floor.row;
+      print("floor/" + floor.name, "us", floor.times(count));
+    }
   }
 
   /// Measures calls that need more than two nodes.
@@ -315,10 +350,28 @@ void serve_row(const std::string& name, const detail::ProcessGuard& guard) {
              [&](Node& node) { answer(row.make(node)); });
 }
 
+void serve_floor(std::string_view name) {
+  for (const Floor& floor : rpc_floors()) {
+    if (floor.name != name) continue;
+    return answer([&floor](std::int64_t count) {
+      std::vector<double> times = floor.times(static_cast<std::size_t>(count));
+      for (double& time : times) time *= 1e-6;
+      return Timing(std::move(times));
+    });
+  }
+  throw std::invalid_argument(fmt::format("no floor {}", name));
+}
+
+void measure_beside_floors(Effort effort, const detail::ProcessGuard& guard) {
+  Bench{"ipc", effort, guard}.rows_and_floors();
+  for (const char* transport : {"tcp", "keys"}) Bench{transport, effort, guard}.sizes_only();
+}
+
 void measure(Effort effort, const detail::ProcessGuard& guard) {
   Bench bench{"ipc", effort, guard};
-  bench.adds();
+  bench.rows_and_floors();
   for (const char* transport : {"ipc", "tcp", "keys", "keys_one_host"}) Bench{transport, effort, guard}.calls();
+  bench.due();
   bench.more_nodes();
   bench.start();
   if (effort == Effort::full) bench.idle();
@@ -334,8 +387,14 @@ int main(int argc, char** argv) {
     for (const RpcRow& row : rpc_rows()) fmt::print("{}\n", row.name);
     return 0;
   }
+  if (!arguments.empty() && arguments[0] == "--floors") {
+    for (const Floor& floor : rpc_floors()) fmt::print("{}\n", floor.name);
+    return 0;
+  }
   return run(argc, argv, all_functions(), [&](Effort effort, const troupe::detail::ProcessGuard& guard) {
     if (!arguments.empty() && arguments[0] == "--row") return serve_row(arguments.at(1), guard);
+    if (!arguments.empty() && arguments[0] == "--floor") return serve_floor(arguments.at(1));
+    if (std::ranges::count(arguments, "--beside-floors") > 0) return measure_beside_floors(effort, guard);
     measure(effort, guard);
   });
 }

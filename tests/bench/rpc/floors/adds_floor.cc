@@ -1,4 +1,4 @@
-#include "tests/bench/rpc/adds_floor.h"
+#include "tests/bench/rpc/floors/adds_floor.h"
 
 #include <stdexcept>
 
@@ -19,16 +19,12 @@ __attribute__((target_clones("avx2", "default"), optimize("O3"), noinline)) void
 std::vector<double> adds_floor(std::size_t count, std::size_t times, std::size_t floats) {
   std::vector<float> one(floats);
   std::vector<float> other(floats);
-  std::vector<double> samples;
-  for (std::size_t round = 0; round <= count; ++round) {  // the first one touches the memory and is not counted
-    const double seconds = seconds_of([&] {
-      for (std::size_t i = 0; i < times; ++i) {
-        add_one(one.data(), other.data(), floats);
-        one.swap(other);
-      }
-    });
-    if (round > 0) samples.push_back(1e6 * seconds);
-  }
+  auto samples = times_of(count, [&] {
+    for (std::size_t i = 0; i < times; ++i) {
+      add_one(one.data(), other.data(), floats);
+      one.swap(other);
+    }
+  });
   if (one.front() != static_cast<float>(times * (count + 1))) throw std::logic_error("the floor adds wrongly");
   return samples;
 }
