@@ -53,6 +53,8 @@ const std::vector<Library>& libraries() {
       {"sodium.h",
        {"node/", "actors/core/id_secrets.cc", "tests/bench/rpc/floors/stream_floor.cc",
         "tests/node/keys/introduction_test.cc"}},
+      {"tensorpipe/", {"tests/bench/rpc/peers/"}},
+      {"torch/", {"tests/bench/rpc/peers/"}},
       {"spdlog/", {"actors/", "node/", "tests/node/sim/log_in_trace_test.cc"}},
       {"nlohmann/", {"tensor/io/", "actors/profile/", "node/", "samples/", "tests/"}},
       {"zip.h", {"tensor/io/"}},

@@ -15,6 +15,7 @@ import time
 
 import numpy
 
+POLLS = {"pytorch", "pytorch_cpp", "tensorpipe"}  # sides that use the cores while they wait
 REPETITION_SECONDS = 0.5  # at least: below, the clock and the scheduler show
 ANSWER_SECONDS = 120
 
@@ -110,7 +111,7 @@ def rates_of(commands, threads, repetitions):
     sides = []
     try:
         for side, command in commands.items():
-            sides.append(Side(side, command, threads, polls=side == "pytorch"))
+            sides.append(Side(side, command, threads, polls=side in POLLS))
         rates = measure(sides, repetitions)
         for side in sides:
             side.close()
