@@ -155,7 +155,7 @@ void MembershipState::peer_up(const Peer& peer) {
   }
   tell_list_to(peer.name);
   introduce_to(peer.name);
-  if (ready_ && !agreed_ && first_living() == peer.name) tell_ready();
+  if (ready_ && first_living() == peer.name) tell_ready();
   hear_namesake(peer.name);
   settle_members();
 }
@@ -185,7 +185,8 @@ void MembershipState::peer_down(const NodeLife& peer, const Error& why) {
   hear_doubts();
   agreement_.gone(peer.name);
   hear_namesake(peer.name);
-  if (ready_ && !agreed_ && peer.name < first_living()) tell_ready();  // it was the first
+  // The peer was the first. Also once this node has agreed: the next one may not have heard the agreement.
+  if (ready_ && peer.name < first_living()) tell_ready();
   coordinate();
 }
 

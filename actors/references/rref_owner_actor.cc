@@ -107,12 +107,14 @@ void RRefOwnerState::use(UseArrived& m) {
 }
 
 void RRefOwnerState::peers_down(const OwnerPeersDown& m) {
+  for (const NodeLife& peer : *m.lives) {  // of all first: what follows may get no memory
+    forks_->drop_node(peer);
+    watchers_.erase(peer);
+  }
   for (const NodeLife& peer : *m.lives) peer_down(peer);
 }
 
 void RRefOwnerState::peer_down(const NodeLife& peer) {
-  forks_->drop_node(peer);
-  watchers_.erase(peer);
   if (!early_.empty() || !arriving_.empty()) end_uses_waiting_for(peer);
   if (!call_came_ && peer.name == rref_.creator && peer.incarnation.low == rref_.incarnation) {
     OwnerValue never{std::make_shared<const Result<ValueBox>>(

@@ -41,6 +41,15 @@ void after_a_pause(NodeCore& node, const RepeatLater& repeat_later) noexcept {
   }
 }
 
+/// Returns a refusal for want of memory or of room as the owner's word that it has not applied the step: a request is
+/// refused for that on its way, too, and then says nothing of the step (StepRun).
+Result<msg::ShardStepped> word_of_owner(Result<msg::ShardStepped> stepped) {
+  if (stepped || stepped.error().code != ErrorCode::resource_exhausted) return stepped;
+  Error refusal = stepped.error();
+  refusal.code = ErrorCode::step_not_applied;
+  return refusal;
+}
+
 /// Runs `job` on the strand; retries after a pause if the pool has no thread for it.
 void run_surely(const std::weak_ptr<NodeCore>& node, const std::shared_ptr<Strand>& strand,
                 const std::function<void()>& job) {
@@ -383,7 +392,7 @@ void ShardState::serve(const Delivery& delivery, const msg::ShardStep& message) 
        gradients = node_->contexts().gradients(message.context)](ShardWork& work) {
         work.part().settled(settled);
         if (work.part().has_applied(id)) return work.part().commit(id);  // also if the context has ended since
-        return work.part().step(id, ShardParameters::GradientStep(gradients.get(), settings));
+        return word_of_owner(work.part().step(id, ShardParameters::GradientStep(gradients.get(), settings)));
       },
       when_told(), message.step);
 }

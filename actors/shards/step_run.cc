@@ -116,8 +116,10 @@ bool StepRun::may_have_run(const NodeLife& owner) const {
 StepRun::Fate StepRun::fate_of(const NodeLife& owner, const Error& error) const {
   const NodeCore& node = *parts_.node;
   const bool is_refused = error.execution == Execution::never && parts_.refusal == Refusal::is_final;
-  if (is_refused && !(says_nothing_of_the_step(error.code) && may_have_run(owner))) return Fate::not_applied;
-  if (node.stopped() || node.membership().life_of(owner.name) != owner) return Fate::lost;
+  if (is_refused && !may_have_run(owner)) return Fate::not_applied;
+  if (node.stopped() || node.membership().life_of(owner.name) != owner)
+    return Fate::lost;  // another life knows nothing
+  if (is_refused && !says_nothing_of_the_step(error.code)) return Fate::not_applied;
   if (parts_.refusal == Refusal::is_final) return Fate::open;
   // The owner considers this node dead, and has agreed with the others: the decision is no longer this node's.
   return error.code == ErrorCode::step_not_applied ? Fate::lost : Fate::open;

@@ -287,7 +287,7 @@ class LeavingWorld {
     Member& member = members_.at(at);
     if (member.up.contains(who)) went(at, who);  // a new life has replaced it under its name
     member.up[who] = life;
-    if (member.ready && !member.agreed && first(at) == who) tell_ready(at);
+    if (member.ready && first(at) == who) tell_ready(at);
   }
 
   void went(char at, char who) {
@@ -298,7 +298,7 @@ class LeavingWorld {
       return message.to == at && message.from == who && message.life == life;
     });
     member.agreement.gone({who});
-    if (member.ready && !member.agreed && who < first(at)) tell_ready(at);
+    if (member.ready && who < first(at)) tell_ready(at);
     coordinate(at);
     // The requests to it fail: a member that is not up is not counted again.
     std::erase_if(member.counting, [&](const auto& asked) { return asked.first == who; });

@@ -372,6 +372,29 @@ BOOST_AUTO_TEST_CASE(trainer_that_is_ahead_is_answered_or_the_node_ends_whatever
   BOOST_TEST(answered > 0U);
 }
 
+BOOST_AUTO_TEST_CASE(owner_without_memory_for_a_step_says_that_it_was_not_applied) {
+  std::size_t not_applied = 0;
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    Joined among;
+    among.pool->keeps = true;
+    const Asked step = among.step_of(*among.p1, among.first, 20);
+    among.pool->keeps = false;
+    const std::vector<Job> jobs = std::exchange(among.pool->kept, {});
+    BOOST_REQUIRE(jobs.size() == 1U);
+    {
+      const RefusedAllocation refused(n);
+      jobs[0].run();
+      is_refused = refused.happened();
+    }
+    if (among.core().failure()) continue;
+    const std::string answer = answer_to(step);
+    BOOST_TEST((answer.find("second buffers") == std::string::npos || answer.find("step_not_applied") == 0U), answer);
+    if (answer.find("step_not_applied no memory for the second buffers") == 0U) ++not_applied;
+  }
+  BOOST_TEST(not_applied > 0U);
+}
+
 BOOST_FIXTURE_TEST_CASE(wait_of_a_handle_that_is_released_fails, Joined) {
   BOOST_TEST(answer_to(step_of(*p1, first, 20)) == "ok");
   const Asked ahead = wait_of(*p1, first, 0);

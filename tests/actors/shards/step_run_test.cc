@@ -89,6 +89,15 @@ BOOST_AUTO_TEST_CASE(owner_that_may_have_applied_the_step_and_is_gone_is_lost) {
   BOOST_TEST(outcome() == "lost");
 }
 
+BOOST_AUTO_TEST_CASE(next_life_of_an_owner_that_may_have_applied_the_step_is_not_believed) {
+  refuse(ErrorCode::internal, Execution::maybe);
+  p1->die();
+  p1 = peer("p1", 2);
+  pause();
+  refuse(ErrorCode::step_not_applied, Execution::never);
+  BOOST_TEST(outcome() == "lost");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
