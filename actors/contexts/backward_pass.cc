@@ -319,9 +319,7 @@ void BackwardPass::settle() {
 
 // What other members learn of this pass must be true of the whole pass, so the node that started it reduces last.
 bool BackwardPass::waits_for_others() const {
-  if (reducers_.empty() || pass_.creator != self_) return false;
-  const std::set<NodeName> unfinished = tracker_.unfinished();
-  return std::ranges::any_of(unfinished, [this](const NodeName& node) { return node != self_; });
+  return !reducers_.empty() && pass_.creator == self_ && !tracker_.others_have_finished();
 }
 
 void BackwardPass::reduce() {

@@ -188,6 +188,11 @@ std::set<NodeName> BackwardTracker::unfinished() const {
   return out;
 }
 
+// By numbers, as only participants report: a root asks at every report.
+bool BackwardTracker::others_have_finished() const {
+  return participants_.size() - participants_.count(self_) == reported_.size() - reported_.count(self_);
+}
+
 std::string BackwardTracker::text() const {
   static constexpr const char* kPhases[] = {"idle", "marking", "marked", "running", "finished", "complete", "failed"};
   std::string out = kPhases[static_cast<std::size_t>(phase_)];

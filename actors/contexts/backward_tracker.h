@@ -155,6 +155,8 @@ class BackwardTracker {
   [[nodiscard]] const std::set<NodeName>& participants() const noexcept { return participants_; }
   /// Returns the participants that have not finished, for reports. Root only.
   [[nodiscard]] std::set<NodeName> unfinished() const;
+  /// Returns whether all participants but this node have finished. Root only.
+  [[nodiscard]] bool others_have_finished() const;
   /// Returns the whole state in one line, equal for equal trackers: "marking for trainer.4, 1 walk, unanswered 2, ...".
   [[nodiscard]] std::string text() const;
 

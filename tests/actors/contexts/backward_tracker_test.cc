@@ -73,6 +73,7 @@ BOOST_AUTO_TEST_CASE(a_call_is_marked_run_and_reported) {
   expect(root.gradient("ps", kFirst), {Accept{kFirst}});
   expect(root.finished(), {});
   BOOST_TEST(root.unfinished() == std::set<NodeName>{"ps"}, boost::test_tools::per_element());
+  BOOST_TEST(!root.others_have_finished());
   expect(root.reported("ps"), {Complete{}});
 }
 
@@ -190,7 +191,9 @@ BOOST_AUTO_TEST_CASE(a_pass_on_a_route_marks_nothing_and_its_participants_are_th
   expect(server.route("trainer", route), {});
   expect(server.gradient("trainer", kBack), {Accept{kBack}});
   expect(server.finished(), {SendFinished{"trainer"}});
+  BOOST_TEST(!root.others_have_finished());
   expect(root.reported("ps"), {});
+  BOOST_TEST(root.others_have_finished());  // and the root has not
   expect(root.gradient("ps", kFirst), {Accept{kFirst}});
   expect(root.finished(), {Complete{}});
 }
