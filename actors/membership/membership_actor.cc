@@ -363,7 +363,7 @@ void MembershipState::word(Delivery& delivery) { delivery.message.visit<MemberWo
 /// this node asked. A true word that is refused for a moment, while the death of an older member is known to others
 /// only, is made up for by the newcomer: it connects to every member and introduces itself.
 bool MembershipState::lets_in(const NodeName& peer) const {
-  return own_ ? roster_.coordinator(living()) == peer : asked_seed_ == peer;
+  return own_ ? longest_standing() == peer : asked_seed_ == peer;
 }
 
 /// Whether `peer` may count and end: its name is the first of the living ones, as far as is known here. Who is refused
@@ -531,6 +531,10 @@ std::vector<NodeName> MembershipState::living() const {
 
 const NodeName& MembershipState::first_living() const {
   return up_.empty() ? node_->name() : std::min(node_->name(), up_.begin()->first);
+}
+
+std::optional<NodeName> MembershipState::longest_standing() const {
+  return roster_.coordinator([this](const NodeName& name) { return name == node_->name() || up_.contains(name); });
 }
 
 ShutdownAgreement::Count MembershipState::own_count() const {

@@ -243,7 +243,6 @@ class MembershipState {
       if (core && actor) core->host().send(actor, std::move(message));
     };
   }
-  /// Sends this actor `message` at that time.
   template <class Message>
   void send_at(TimePoint due, Message message) {
     node_->clock().at(due, [tell = to_self(), message] { tell(message); });
@@ -257,6 +256,7 @@ class MembershipState {
   void agree();
   [[nodiscard]] std::vector<NodeName> living() const;
   [[nodiscard]] const NodeName& first_living() const;
+  [[nodiscard]] std::optional<NodeName> longest_standing() const;
   [[nodiscard]] bool lets_in(const NodeName& peer) const;
   [[nodiscard]] bool ends_the_cluster(const NodeName& peer) const;
   [[nodiscard]] ShutdownAgreement::Count own_count() const;

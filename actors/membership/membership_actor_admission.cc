@@ -26,7 +26,7 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
       return refuse(ErrorCode::protocol_violation, fmt::format("{} is no member itself yet", node_->name()));
     return keep_early(delivery);  // a node that listens may get requests before it founds, or asks a seed
   }
-  const NodeName coordinator = roster_.coordinator(living()).value_or(node_->name());
+  const NodeName coordinator = longest_standing().value_or(node_->name());
   const bool passed_on = join.name != delivery.from || join.incarnation != delivery.incarnation;
   const bool has_namesake = another_is_up({join.name, join.incarnation});
   if (coordinator != node_->name()) {
@@ -76,7 +76,7 @@ void MembershipState::answer_joiners() {
   if (!roster_.complete()) return;
   const msg::MemberList list{roster_.epoch(), roster_.members()};
   if (!own_) set_own_place(*roster_.find(node_->name()));
-  for (const msg::Member& member : list.members) learn(member);
+  for (const msg::Member& member : roster_.take_newcomers()) learn(member);
   for (const ReturnAddress& joiner : std::exchange(joiners_, {})) joiner.answer(list);
   settle_members();
 }

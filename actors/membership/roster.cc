@@ -43,38 +43,55 @@ std::optional<Error> Roster::admit(const msg::MemberJoin& join) {
   if (!rank && known != entries_.end()) rank = known->second.rank;
   if (rank && holder(*rank, join.name) != nullptr) rank.reset();  // taken while the former life was lost
   set({{join.name, join.incarnation, join.address, join.role, rank.value_or(0), ++epoch_}, rank});
+  if (rank) newcomers_.insert(join.name);
   give_ranks();
   return std::nullopt;
 }
 
 /// In the place of the former entry of that name.
 void Roster::set(Entry entry) {
-  Entry& known = entries_[entry.member.name];
-  if (known.rank) ranks_.erase({*known.rank, known.member.name});
-  known = std::move(entry);
-  if (known.rank) ranks_.emplace(*known.rank, known.member.name);
+  const auto [at, added] = entries_.try_emplace(entry.member.name);
+  if (!added && at->second == entry) return;
+  if (!added) unlist(at->second);
+  at->second = std::move(entry);
+  list(at->second);
+}
+
+void Roster::list(const Entry& entry) {
+  const auto& [member, rank] = entry;
+  by_epoch_.emplace(member.epoch, member.name);
+  if (rank) ranks_.emplace(*rank, member.name);
+  else unranked_.emplace(member.epoch, member.name);
+}
+
+void Roster::unlist(const Entry& entry) {
+  const auto& [member, rank] = entry;
+  by_epoch_.erase({member.epoch, member.name});
+  unranked_.erase({member.epoch, member.name});
+  newcomers_.erase(member.name);
+  if (!rank) return;
+  ranks_.erase({*rank, member.name});
+  first_free_ = std::min(first_free_, *rank);
 }
 
 void Roster::give_ranks() {
   if (entries_.size() < awaited_) return;  // a later member may request a certain rank
-  std::vector<Entry*> without;
-  for (auto& [name, entry] : entries_) {
-    if (!entry.rank) without.push_back(&entry);
-  }
-  std::sort(without.begin(), without.end(),
-            [](const Entry* a, const Entry* b) { return a->member.epoch < b->member.epoch; });
-  std::uint32_t free = 0;
-  for (Entry* entry : without) {
-    while (holder(free) != nullptr) ++free;
-    entry->member.rank = free;
-    entry->rank = free;
-    ranks_.emplace(free, entry->member.name);
+  for (const auto& [epoch, name] : std::exchange(unranked_, {})) {
+    while (holder(first_free_) != nullptr) ++first_free_;
+    Entry& entry = entries_.at(name);
+    entry.member.rank = first_free_;
+    entry.rank = first_free_;
+    ranks_.emplace(first_free_, name);
+    newcomers_.insert(name);
   }
 }
 
-bool Roster::complete() const {
-  return entries_.size() >= awaited_ &&
-         std::all_of(entries_.begin(), entries_.end(), [](const auto& named) { return named.second.rank.has_value(); });
+bool Roster::complete() const { return entries_.size() >= awaited_ && unranked_.empty(); }
+
+std::vector<msg::Member> Roster::take_newcomers() {
+  std::vector<msg::Member> members;
+  for (const NodeName& name : std::exchange(newcomers_, {})) members.push_back(entries_.at(name).member);
+  return members;
 }
 
 bool Roster::learn(const msg::Member& member) {
@@ -101,7 +118,11 @@ std::optional<msg::Member> Roster::learn_from_itself(const msg::Member& member,
 std::vector<msg::Member> Roster::forget() {
   std::vector<msg::Member> former = members();
   entries_.clear();
+  by_epoch_.clear();
+  unranked_.clear();
   ranks_.clear();
+  first_free_ = 0;
+  newcomers_.clear();
   epoch_ = 0;
   return former;
 }
@@ -109,7 +130,7 @@ std::vector<msg::Member> Roster::forget() {
 bool Roster::remove(const NodeName& name, Incarnation incarnation) {
   const auto known = entries_.find(name);
   if (known == entries_.end() || known->second.member.incarnation != incarnation) return false;
-  if (known->second.rank) ranks_.erase({*known->second.rank, name});
+  unlist(known->second);
   entries_.erase(known);
   return true;
 }
@@ -126,19 +147,11 @@ const msg::Member* Roster::find(const NodeName& name) const {
   return known == entries_.end() || !known->second.rank ? nullptr : &known->second.member;
 }
 
-const Roster::Entry* Roster::oldest(const std::vector<NodeName>& living) const {
-  const Entry* oldest = nullptr;
-  for (const NodeName& name : living) {
-    const auto known = entries_.find(name);
-    if (known == entries_.end()) continue;
-    if (oldest == nullptr || known->second.member.epoch < oldest->member.epoch) oldest = &known->second;
+std::optional<NodeName> Roster::coordinator(const std::function<bool(const NodeName&)>& is_living) const {
+  for (const auto& [epoch, name] : by_epoch_) {
+    if (is_living(name)) return name;
   }
-  return oldest;
-}
-
-std::optional<NodeName> Roster::coordinator(const std::vector<NodeName>& living) const {
-  const Entry* first = oldest(living);
-  return first == nullptr ? std::nullopt : std::optional(first->member.name);
+  return std::nullopt;
 }
 
 std::vector<msg::Member> Roster::members() const {

@@ -69,8 +69,12 @@ class Roster {
   /// Returns the member of that name; null unless it has a rank.
   [[nodiscard]] const msg::Member* find(const NodeName& name) const;
 
-  /// Returns the one of `living` that admits newcomers: the longest-standing; nullopt if none is known here.
-  [[nodiscard]] std::optional<NodeName> coordinator(const std::vector<NodeName>& living) const;
+  /// Returns the members that `admit` has given their ranks since the last call, by name.
+  [[nodiscard]] std::vector<msg::Member> take_newcomers();
+
+  /// Returns the one of those that are living that admits newcomers: the longest-standing; nullopt if none is known
+  /// here. Asks for none that came after it.
+  [[nodiscard]] std::optional<NodeName> coordinator(const std::function<bool(const NodeName&)>& is_living) const;
 
   /// Returns all members that have a rank, by name.
   [[nodiscard]] std::vector<msg::Member> members() const;
@@ -82,19 +86,25 @@ class Roster {
   struct Entry {
     msg::Member member;
     std::optional<std::uint32_t> rank;  // `member.rank` once it has one
+    friend bool operator==(const Entry&, const Entry&) = default;
   };
   /// Returns who has the rank, `besides` excepted: who takes a lost member's rank has it together with that one.
   [[nodiscard]] const Entry* holder(std::uint32_t rank, const NodeName& besides = {}) const;
-  [[nodiscard]] const Entry* oldest(const std::vector<NodeName>& living) const;
   [[nodiscard]] std::optional<Error> refusal(const msg::MemberJoin& join) const;
   void give_ranks();
 
   void set(Entry entry);
+  void list(const Entry& entry);
+  void unlist(const Entry& entry);
 
   std::map<NodeName, Entry> entries_;
-  std::set<std::pair<std::uint32_t, NodeName>> ranks_;  // of the entries
-  std::uint32_t size_max_ = 0;                          // 0: any
-  std::uint32_t awaited_ = 0;                           // members before which ranks are not given
+  std::set<std::pair<std::uint64_t, NodeName>> by_epoch_;  // the entries
+  std::set<std::pair<std::uint64_t, NodeName>> unranked_;  // those without a rank, by epoch
+  std::set<std::pair<std::uint32_t, NodeName>> ranks_;     // of the others
+  std::uint32_t first_free_ = 0;                           // no lower rank is free
+  std::set<NodeName> newcomers_;                           // see take_newcomers
+  std::uint32_t size_max_ = 0;                             // 0: any
+  std::uint32_t awaited_ = 0;                              // members before which ranks are not given
   std::uint64_t epoch_ = 0;
 };
 

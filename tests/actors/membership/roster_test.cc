@@ -2,11 +2,15 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace troupe::detail {
@@ -20,6 +24,10 @@ using Ranks = std::map<std::string, std::uint32_t>;
 msg::MemberJoin join(const NodeName& name, std::optional<std::uint32_t> rank, std::uint32_t world_size = 0,
                      std::uint64_t life = 1) {
   return {name, {life, 0}, "ipc://@" + name, role_of_name(name), rank, world_size};
+}
+
+std::function<bool(const NodeName&)> among(std::set<NodeName> living) {
+  return [living = std::move(living)](const NodeName& name) { return living.contains(name); };
 }
 
 std::string refusal(Roster& roster, const msg::MemberJoin& newcomer) {
@@ -52,6 +60,48 @@ BOOST_AUTO_TEST_CASE(dynamic_world_gives_the_lowest_free_rank_by_arrival) {
 }
 
 // One that comes back may be the node through which the others do.
+std::string taken(Roster& roster) {
+  std::string text;
+  for (const msg::Member& member : roster.take_newcomers())
+    text += member.name + ":" + std::to_string(member.rank) + " ";
+  return text;
+}
+
+BOOST_AUTO_TEST_CASE(newcomers_are_those_that_got_their_ranks_since_the_last_were_taken) {
+  Roster roster;
+  roster.open(3);
+  BOOST_TEST(!roster.admit(join("a", 2, 3)));
+  BOOST_TEST(taken(roster) == "a:2 ");
+  BOOST_TEST(!roster.admit(join("b", {}, 3)));
+  BOOST_TEST(taken(roster) == "");
+  BOOST_TEST(!roster.admit(join("c", 1, 3)));
+  BOOST_TEST(taken(roster) == "b:0 c:1 ");
+  BOOST_TEST(roster.learn(*roster.find("b")));
+  BOOST_TEST(!roster.admit(join("b", {}, 3)));  // the same life again
+  BOOST_TEST(taken(roster) == "");
+  BOOST_TEST(!roster.admit(join("b", {}, 3, 2)));
+  BOOST_TEST(roster.remove("b", {2, 0}));
+  BOOST_TEST(taken(roster) == "");
+}
+
+// In seconds: each newcomer costs the same, however many are in.
+BOOST_AUTO_TEST_CASE(twenty_thousand_are_let_in_and_the_rank_of_one_that_is_gone_is_the_next) {
+  constexpr std::uint32_t kMany = 20'000;
+  Roster roster;
+  for (std::uint32_t i = 0; i < kMany; ++i) {
+    const NodeName name = "n" + std::to_string(i);
+    BOOST_TEST_REQUIRE(!roster.admit(join(name, {})));
+    BOOST_TEST_REQUIRE(roster.complete());
+    BOOST_TEST_REQUIRE(roster.find(name)->rank == i);
+    BOOST_TEST_REQUIRE(roster.learn(*roster.find("n0")));
+  }
+  for (const char* name : {"n7", "n3"}) BOOST_TEST(roster.remove(name, {1, 0}));
+  for (const char* name : {"x", "y", "z"}) BOOST_TEST(!roster.admit(join(name, {})));
+  BOOST_TEST(roster.find("x")->rank == 3U);
+  BOOST_TEST(roster.find("y")->rank == 7U);
+  BOOST_TEST(roster.find("z")->rank == kMany);
+}
+
 BOOST_AUTO_TEST_CASE(world_that_was_complete_keeps_to_its_size_and_gives_free_ranks_at_once) {
   Roster roster;
   roster.keep_to(3);
@@ -125,9 +175,12 @@ BOOST_AUTO_TEST_CASE(whoever_has_been_in_longest_lets_others_in) {
   Roster second;
   for (const msg::Member& member : first.members()) BOOST_TEST(second.learn(member));
   for (const Roster* roster : {&first, &second}) {
-    BOOST_TEST(roster->coordinator({"a", "b", "z"}).value() == "z");
-    BOOST_TEST(roster->coordinator({"a", "b"}).value() == "a");
-    BOOST_TEST(!roster->coordinator({"unknown"}));
+    BOOST_TEST(roster->coordinator(among({"a", "b", "z"})).value() == "z");
+    BOOST_TEST(roster->coordinator(among({"a", "b"})).value() == "a");
+    BOOST_TEST(!roster->coordinator(among({"unknown"})));
+    std::size_t asked = 0;
+    BOOST_TEST(roster->coordinator([&asked](const NodeName&) { return ++asked > 0; }).value() == "z");
+    BOOST_TEST(asked == 1U);
   }
   BOOST_TEST(second.remove("z", {1, 0}));
   BOOST_TEST(!second.admit(join("c", {})));  // continues after the first roster's last epoch
@@ -216,7 +269,7 @@ BOOST_AUTO_TEST_CASE(two_that_were_let_in_at_once_agree_who_lets_nodes_in) {
       if (name == std::string(own)) BOOST_TEST(roster.learn(member));
       else BOOST_TEST(roster.learn_from_itself(member, kNobodyIsLost).has_value());
     }
-    BOOST_TEST(roster.coordinator({"d", "e"}).value() == "d");
+    BOOST_TEST(roster.coordinator(among({"d", "e"})).value() == "d");
   }
 }
 
