@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <chrono>
 #include <new>
 #include <stop_token>
@@ -24,6 +23,14 @@ constexpr std::chrono::milliseconds kGrace{250};
 /// The time limit of notifying the others that the collective is broken.
 constexpr std::chrono::seconds kTellLimit{10};
 
+std::map<NodeName, std::size_t> ranks_of_others(const std::vector<NodeName>& names, const NodeName& self) {
+  std::map<NodeName, std::size_t> ranks;
+  for (std::size_t rank = 0; rank < names.size(); ++rank) {
+    if (names[rank] != self) ranks.emplace(names[rank], rank);
+  }
+  return ranks;
+}
+
 }  // namespace
 
 Error own_failure(const NodeCore& node, std::string_view operation) noexcept {
@@ -34,7 +41,11 @@ Error own_failure(const NodeCore& node, std::string_view operation) noexcept {
 }
 
 CollectiveMember::CollectiveMember(std::shared_ptr<NodeCore> node, std::vector<NodeName> names, std::size_t self)
-    : node_(std::move(node)), names_(std::move(names)), self_(self), parts_(names_, self) {}
+    : node_(std::move(node)),
+      names_(std::move(names)),
+      self_(self),
+      other_ranks_(ranks_of_others(names_, node_->name())),
+      parts_(names_, self) {}
 
 void CollectiveMember::met(std::vector<CollectiveEnd> ends) {
   std::vector<ReturnAddress> told_before;
@@ -398,10 +409,8 @@ Error CollectiveMember::error(ErrorCode code, const NodeName& peer, std::string 
 }
 
 std::optional<std::size_t> CollectiveMember::rank_of(const NodeName& name) const {
-  const auto found = std::find(names_.begin(), names_.end(), name);
-  return found == names_.end() || *found == node_->name()
-             ? std::nullopt
-             : std::optional(static_cast<std::size_t>(found - names_.begin()));
+  const auto found = other_ranks_.find(name);
+  return found == other_ranks_.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace troupe::detail

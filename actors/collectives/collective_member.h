@@ -145,6 +145,7 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   const std::shared_ptr<NodeCore> node_;
   const std::vector<NodeName> names_;
   const std::size_t self_;
+  const std::map<NodeName, std::size_t> other_ranks_;  // each part names its sender
 
   mutable std::mutex mutex_;
   std::vector<CollectiveEnd> ends_;           // guarded by mutex_; empty until the members have met
