@@ -15,7 +15,7 @@ bool Lives::begin(const Peer& peer) {
   if (name.last.incarnation == peer.incarnation) return !name.over;
   if (std::ranges::find(name.former, peer.incarnation) != name.former.end()) return false;
   name.former.push_back(name.last.incarnation);
-  if (name.former.size() > kFormerMax) name.former.pop_front();
+  if (name.former.size() > kFormerMax) name.former.erase(name.former.begin());
   name.epoch_before = std::max(name.epoch_before, name.epoch);
   name.last = peer;
   name.epoch = 0;

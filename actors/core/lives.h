@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -81,10 +80,10 @@ class Lives {
  private:
   struct Name {
     Peer last;
-    std::uint64_t epoch = 0;         // of the last life; 0: unknown
-    std::uint64_t epoch_before = 0;  // the highest epoch of a former life
-    std::optional<Error> over;       // of the last life
-    std::deque<Incarnation> former;  // the latest kFormerMax lives
+    std::uint64_t epoch = 0;          // of the last life; 0: unknown
+    std::uint64_t epoch_before = 0;   // the highest epoch of a former life
+    std::optional<Error> over;        // of the last life
+    std::vector<Incarnation> former;  // the latest kFormerMax lives; most names have none
   };
 
   [[nodiscard]] static bool may_be_in(const Name& name, Incarnation life, std::uint64_t epoch);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 
 #include "actors/clock.h"
 #include "actors/link.h"
+#include "actors/sessions/ring_queue.h"
 #include "node/links/handshake.h"
 #include "node/links/on_this_host.h"
 #include "node/links/ready_set.h"
@@ -85,7 +85,12 @@ class ZmqOutgoing {
   void send(LinkLane lane, Frames packet);
 
   /// Another node answers than the one to which the queued packets were sent: they are dropped.
-  void forget_backlog() { backlogs_ = {}; }
+  void forget_backlog() {
+    for (Backlog& backlog : backlogs_) {
+      backlog.packets.clear();
+      backlog.bytes = 0;
+    }
+  }
 
   /// Tells the peer that this node closes the connection on purpose, with the reason.
   void say_bye(const Farewell& farewell);
@@ -159,7 +164,7 @@ class ZmqOutgoing {
   std::optional<Error> last_refusal_;    ///< the reason of the present retry
 
   struct Backlog {
-    std::deque<Frames> packets;  ///< in order, not yet taken by the socket
+    RingQueue<Frames> packets;  ///< in order, not yet taken by the socket
     std::size_t bytes = 0;
   };
   [[nodiscard]] Backlog& backlog_of(LinkLane lane) { return backlogs_[lane == LinkLane::bulk ? 1 : 0]; }

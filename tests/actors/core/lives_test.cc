@@ -2,6 +2,12 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tests/support/counting_new.h"
+
 namespace troupe::detail {
 namespace {
 
@@ -58,6 +64,14 @@ BOOST_AUTO_TEST_CASE(the_life_before_the_last_does_not_come_up_again) {
   BOOST_TEST((lives.why_over(node_life_of(life(1)))->incarnation == life(1).incarnation));
   BOOST_TEST(lives.why_over(node_life_of(life(1)))->message == "a later life has taken its name");
   BOOST_TEST((lives.why_over(node_life_of(life(3)))->code == ErrorCode::peer_down));
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_has_had_one_life_takes_no_memory_for_former_ones) {
+  constexpr std::size_t kNames = 100;
+  const testing::PeakMemory memory;
+  for (std::size_t i = 0; i < kNames; ++i) BOOST_REQUIRE(lives.begin({std::to_string(i), {i, i}, {}}));
+  const std::size_t bytes = memory.live() / kNames;
+  BOOST_TEST(bytes < 700U);
 }
 
 BOOST_AUTO_TEST_CASE(the_end_of_a_former_life_does_not_touch_the_present_one) {

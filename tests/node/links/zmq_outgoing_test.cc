@@ -21,6 +21,7 @@
 #include "node/links/handshake.h"
 #include "node/links/zmq_link_socket.h"
 #include "tests/node/links/keyed_nodes.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe {
 namespace {
@@ -309,6 +310,16 @@ BOOST_AUTO_TEST_CASE(attempt_for_one_key_makes_way_for_the_member_that_is_there)
   a.sink.wait_failures(2);
   BOOST_TEST((a.sink.failures()[1].why.code == ErrorCode::name_in_use));
   BOOST_TEST(a.sink.failures()[1].why.message == "c is up there, not \"b\"");
+}
+
+BOOST_AUTO_TEST_CASE(connection_that_waits_for_a_place_takes_no_memory_for_packets) {
+  ZmqLinkParts parts(ZmqLinkOptions{});
+  const TimePoint start = std::chrono::steady_clock::now();
+  for (ReadySet::Key i = 0; i < AttemptLimit::kPlaces; ++i) BOOST_TEST(parts.attempts.ask(100 + i, kFirst, start));
+  const testing::PeakMemory memory;
+  const ZmqOutgoing waiting(parts, "tcp://127.0.0.1:1", "", 2, start);
+  const std::size_t bytes = memory.live();
+  BOOST_TEST(bytes < 600U);  // its turn among those that wait, and its address
 }
 
 BOOST_AUTO_TEST_CASE(patience_begins_when_the_attempt_has_a_place) {
