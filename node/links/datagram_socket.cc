@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -173,18 +174,40 @@ std::optional<SocketAddress> DatagramSocket::look_up(std::string_view address) {
   return address.starts_with(kUdp) ? host_address(address.substr(kUdp.size()), HostNames::look_up) : parse(address);
 }
 
-void DatagramSocket::send(const SocketAddress& to, std::span<const std::byte> bytes, int file) {
-  const auto sender = [&] {
-    if (to.family() == family_) return descriptor_.get();
-    detail::FileDescriptor& other = senders_[to.family()];
-    if (!other.is_open()) {
-      other = open_socket(to.family());
-      ask_for_precedence(other, to.family());
+int DatagramSocket::sender(int family) {
+  if (family == family_) return descriptor_.get();
+  detail::FileDescriptor& other = senders_[family];
+  if (!other.is_open()) {
+    other = open_socket(family);
+    ask_for_precedence(other, family);
+  }
+  return other.get();
+}
+
+void DatagramSocket::send_all(std::span<const Letter> letters) {
+  while (!letters.empty()) {
+    std::array<iovec, kBatch> contents{};
+    std::array<mmsghdr, kBatch> headers{};
+    const int family = letters.front().to->family();
+    std::size_t count = 0;
+    for (; count < std::min(kBatch, letters.size()) && letters[count].to->family() == family; ++count) {
+      const Letter& letter = letters[count];
+      // sendmmsg only reads them.
+      contents[count] = {.iov_base = const_cast<std::byte*>(letter.bytes.data()), .iov_len = letter.bytes.size()};
+      headers[count].msg_hdr.msg_name = const_cast<sockaddr*>(letter.to->get());
+      headers[count].msg_hdr.msg_namelen = letter.to->size;
+      headers[count].msg_hdr.msg_iov = &contents[count];
+      headers[count].msg_hdr.msg_iovlen = 1;
     }
-    return other.get();
-  };
+    const int sent = ::sendmmsg(sender(family), headers.data(), static_cast<unsigned>(count), MSG_NOSIGNAL);
+    letters =
+        letters.subspan(static_cast<std::size_t>(std::max(sent, 1)));  // the first of those that failed is dropped
+  }
+}
+
+void DatagramSocket::send(const SocketAddress& to, std::span<const std::byte> bytes, int file) {
   if (file < 0) {
-    (void)::sendto(sender(), bytes.data(), bytes.size(), MSG_NOSIGNAL, to.get(), to.size);
+    (void)::sendto(sender(to.family()), bytes.data(), bytes.size(), MSG_NOSIGNAL, to.get(), to.size);
     return;
   }
   SocketAddress address = to;
@@ -202,7 +225,7 @@ void DatagramSocket::send(const SocketAddress& to, std::span<const std::byte> by
   control->cmsg_type = SCM_RIGHTS;
   control->cmsg_len = CMSG_LEN(sizeof file);
   std::memcpy(CMSG_DATA(control), &file, sizeof file);
-  (void)::sendmsg(sender(), &header, MSG_NOSIGNAL);
+  (void)::sendmsg(sender(to.family()), &header, MSG_NOSIGNAL);
 }
 
 void DatagramSocket::admit_only(const Beginning& beginning) {

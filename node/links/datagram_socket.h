@@ -65,6 +65,14 @@ class DatagramSocket {
   /// with it, unless it is negative.
   void send(const SocketAddress& to, std::span<const std::byte> bytes, int file = -1);
 
+  /// A datagram to send. Its parts outlive the call.
+  struct Letter {
+    const SocketAddress* to = nullptr;
+    std::span<const std::byte> bytes;
+  };
+  /// As `send` for each, without descriptors, in one system call for sixteen. One that cannot be sent delays no other.
+  void send_all(std::span<const Letter> letters);
+
   /// The first bytes of a datagram.
   using Beginning = std::array<std::byte, 8>;
 
@@ -84,6 +92,8 @@ class DatagramSocket {
 
  private:
   [[nodiscard]] static std::optional<DatagramSocket> open_unix(std::string file);
+  /// Returns the descriptor of the socket that sends to addresses of `family`.
+  [[nodiscard]] int sender(int family);
 
   DatagramSocket(int family, detail::FileDescriptor descriptor, std::string place, std::string file)
       : family_(family), descriptor_(std::move(descriptor)), place_(std::move(place)), file_(std::move(file)) {}

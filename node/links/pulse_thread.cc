@@ -123,7 +123,12 @@ void PulseThread::read(const DatagramSocket& socket, std::size_t most) {
 void PulseThread::beat() {
   const Pulse::Due due = pulse_.tick(now());
   for (const Pulse::GivePage& give : due.gives) give(pulse_.page());
-  for (const Pulse::Outgoing& beat : due.beats) socket_.send(beat.to, beat.bytes, beat.file);
+  std::vector<DatagramSocket::Letter> letters;
+  for (const Pulse::Outgoing& beat : due.beats) {
+    if (beat.file >= 0) socket_.send(beat.to, beat.bytes, beat.file);
+    else letters.push_back({&beat.to, beat.bytes});
+  }
+  socket_.send_all(letters);
   for (const FailureDetector::Event& event : due.events) tell_(event);
   next_ = due.next;
 }

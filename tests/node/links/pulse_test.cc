@@ -267,6 +267,32 @@ BOOST_AUTO_TEST_CASE(datagrams_arrive_over_unix_sockets_beside_an_ipc_address) {
   BOOST_TEST(!std::filesystem::exists(path + ".pulse"));  // removed with its socket
 }
 
+BOOST_AUTO_TEST_CASE(datagrams_that_are_sent_together_arrive_but_those_that_cannot_be_sent) {
+  const DatagramSocket udp = DatagramSocket::open_beside("tcp://127.0.0.1:0").value();
+  const DatagramSocket unix_socket = DatagramSocket::open_beside("ipc://@troupe-datagram-to").value();
+  const SocketAddress to_udp = DatagramSocket::parse(udp.address_beside("tcp://127.0.0.1:1")).value();
+  const SocketAddress to_unix = DatagramSocket::parse(unix_socket.address_beside("ipc://@troupe-datagram-to")).value();
+  const SocketAddress nowhere = DatagramSocket::parse("udp://255.255.255.255:9").value();  // needs a permission
+  std::array<std::byte, 50> numbers{};
+  std::vector<DatagramSocket::Letter> letters;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = static_cast<std::byte>(i);
+    letters.push_back({i % 7 == 0 ? &nowhere : i % 10 == 5 ? &to_unix : &to_udp, std::span(numbers).subspan(i, 1)});
+  }
+  DatagramSocket from = DatagramSocket::open_beside("tcp://127.0.0.1:0").value();
+  from.send_all({});
+  from.send_all(letters);
+  std::set<std::size_t> arrived;
+  for (const DatagramSocket* to : {&udp, &unix_socket}) {
+    DatagramSocket::Batch batch;
+    while (const std::size_t count = to->receive(batch)) {
+      for (const Datagram& datagram : std::span(batch).first(count))
+        arrived.insert(static_cast<std::size_t>(datagram.content().front()));
+    }
+  }
+  for (std::size_t i = 0; i < numbers.size(); ++i) BOOST_TEST(arrived.contains(i) == (i % 7 != 0), "number " << i);
+}
+
 /// Sends what does not begin with `beginning` to `to`, then what does.
 void check_only_the_last_arrives(const DatagramSocket& to, const SocketAddress& address,
                                  const DatagramSocket::Beginning& beginning) {
