@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(packets_that_a_ring_cannot_take_go_below) {
 
 // Some fit into no ring, some find no room at times: they change their way, and keep their order.
 BOOST_AUTO_TEST_CASE(packets_of_all_sizes_arrive_in_order) {
-  TwoWithRings two;
+  TwoWithRings two({.ring_patience = std::chrono::hours(1), .packets_before_ring = 1});  // no news of a ring gets lost
   const std::uint64_t before = use_of(two.a).ring_packets;
   constexpr std::size_t kPackets = 4'000;
   for (std::size_t i = 0; i < kPackets; ++i) {
