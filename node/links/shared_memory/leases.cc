@@ -10,7 +10,6 @@ namespace troupe::detail {
 namespace {
 
 constexpr std::size_t kSlotsAtFirst = 16;
-constexpr std::size_t kFewLeases = 32;  // of the youngest, and of the others
 
 /// In the last word of a page that its reader has let go. No generation is so large.
 constexpr std::uint64_t kLeft = std::numeric_limits<std::uint64_t>::max();
@@ -56,13 +55,10 @@ bool LeaseTable::add_slots() {
 
 std::optional<LeaseId> LeaseTable::open(std::shared_ptr<const void> memory, Block* block) {
   const std::lock_guard lock(mutex_);
-  if (free_.empty() && !add_slots()) {
-    if (std::exchange(looked_at_all_, true) || collect_between(0, open_.size()) == 0) return std::nullopt;
-  }
+  if (free_.empty() && !add_slots()) return std::nullopt;
   const std::uint32_t number = free_.back();
   free_.pop_back();
   open_.push_back(number);
-  ++opened_;
   Slot& slot = slots_[number];
   slot.memory = std::move(memory);
   slot.block = block;
@@ -92,35 +88,13 @@ void LeaseTable::message_ended(LeaseId lease) {
 
 void LeaseTable::collect() {
   const std::lock_guard lock(mutex_);
-  collect_between(0, open_.size());
-}
-
-std::size_t LeaseTable::collect_some() {
-  const std::lock_guard lock(mutex_);
-  looked_at_all_ = false;
-  const std::size_t few = kFewLeases + std::exchange(opened_, 0);
-  const std::size_t all = open_.size();
-  const std::size_t others = all - std::min(few, all);
-  collect_between(others, all);
-  if (turn_ >= others) turn_ = 0;
-  const std::size_t end = std::min(turn_ + few, others);
-  const std::size_t looked_at = all - others + end - turn_;
-  turn_ = end - collect_between(turn_, end);
-  return looked_at;
-}
-
-std::size_t LeaseTable::collect_between(std::size_t begin, std::size_t end) {
-  const auto at = [this](std::size_t place) { return open_.begin() + static_cast<std::ptrdiff_t>(place); };
-  const auto first_ended = std::remove_if(at(begin), at(end), [this](std::uint32_t number) {
+  std::erase_if(open_, [this](std::uint32_t number) {
     Slot& slot = slots_[number];
     if (slot.in_message || word(number).load(std::memory_order_acquire) != slot.generation) return false;
     slot.memory = nullptr;
     free_.push_back(number);
     return true;
   });
-  const auto ended = static_cast<std::size_t>(at(end) - first_ended);
-  open_.erase(first_ended, at(end));
-  return ended;
 }
 
 bool LeaseTable::was_left() const { return word(kLeasesMax - 1).load(std::memory_order_acquire) == kLeft; }

@@ -55,9 +55,6 @@ class LeaseTable {
   /// Ends the leases that the peer has given back and whose messages have ended. Before that a message may be sent
   /// again, and the peer may hold the lease again.
   void collect();
-  /// As collect(), of a few leases: of the youngest, which mostly end first, and of the others in turn. Of more if many
-  /// were opened since the last call. Returns how many leases it has looked at.
-  std::size_t collect_some();
 
   /// Returns whether the peer has let the page go: it reads no block any more, and holds no lease again.
   [[nodiscard]] bool was_left() const;
@@ -82,8 +79,6 @@ class LeaseTable {
   /// Doubles the slots. Returns false if there are kLeasesMax. The end of a lease needs no memory: the lists have room
   /// for all slots. REQUIRES: mutex_ is held.
   bool add_slots();
-  /// collect() of the leases at these places of open_. Returns how many have ended. REQUIRES: mutex_ is held.
-  std::size_t collect_between(std::size_t begin, std::size_t end);
   [[nodiscard]] std::atomic_ref<std::uint64_t> word(std::size_t slot) const;
 
   const Segment page_;
@@ -91,10 +86,7 @@ class LeaseTable {
   std::uint64_t last_generation_;    ///< guarded by mutex_
   std::vector<Slot> slots_;          ///< guarded by mutex_
   std::vector<std::uint32_t> free_;  ///< guarded by mutex_
-  std::vector<std::uint32_t> open_;  ///< the oldest first; guarded by mutex_
-  std::size_t turn_ = 0;             ///< the place in open_ at which collect_some() goes on; guarded by mutex_
-  std::size_t opened_ = 0;           ///< since it was called; guarded by mutex_
-  bool looked_at_all_ = false;       ///< since it was called, for want of a slot; guarded by mutex_
+  std::vector<std::uint32_t> open_;  ///< guarded by mutex_
 };
 
 /// The reader's side of the page of one peer. The destructor tells the owner that the page was left: leases of packets

@@ -195,17 +195,11 @@ void SharedLink::share_one(Other& to, Frame& frame, std::size_t alike) {
   } else if (const auto copy = copy_of(frame)) {
     if (lease(to, frame, copy->block(), copy->block()->bytes().first(size)))
       bytes_avoided_.fetch_add(size, std::memory_order_relaxed);
-  } else if (const auto fresh = take_block(to, size, alike); fresh && introduce(to, *fresh)) {
+  } else if (const auto fresh = pool_->take(size, alike); fresh && introduce(to, *fresh)) {
     const auto bytes = copied(frame, fresh->bytes());
     keep_copy(frame, fresh);
     lease(to, frame, fresh, bytes);
   }
-}
-
-std::shared_ptr<detail::Block> SharedLink::take_block(Other& to, std::size_t bytes, std::size_t alike) {
-  if (auto block = pool_->take(bytes, alike)) return block;
-  collect(to);
-  return pool_->take(bytes, alike);
 }
 
 std::shared_ptr<const SharedLink::Copy> SharedLink::copy_of(const Frame& frame) const {
@@ -228,7 +222,7 @@ void SharedLink::share_small(Other& to, std::span<Frame> tensors) {
     return frame.memory != FrameMemory::leased && !frame.bytes.empty() && frame.device == Device::cpu();
   };
   for (const Frame& frame : tensors) bytes += travels(frame) ? aligned(frame.bytes.size()) : 0;
-  const auto block = bytes == 0 ? nullptr : take_block(to, bytes, 1);
+  const auto block = bytes == 0 ? nullptr : pool_->take(bytes);
   if (!block || !introduce(to, *block)) return;
   std::span<std::byte> room = block->bytes();
   for (Frame& frame : tensors) {
@@ -477,15 +471,10 @@ std::optional<Frame> SharedLink::own_frame(Other& from, const SharedEntry& entry
   return Frame{block->bytes().subspan(entry.offset - begin, entry.bytes), block, FrameMemory::foreign};
 }
 
-void SharedLink::collect(Other& to) {
-  const std::lock_guard lock(to.mutex);
-  if (to.leases) to.leases->collect();
-}
-
 void SharedLink::tidy(Other& to) {
   {
     const std::lock_guard lock(to.mutex);
-    if (to.leases) to.leases->collect_some();
+    if (to.leases) to.leases->collect();
   }
   {
     const auto now = std::chrono::steady_clock::now();
@@ -498,7 +487,10 @@ void SharedLink::tidy(Other& to) {
 
 void SharedLink::tidy() {
   const auto others = all();
-  for (const SharedOther& other : others) collect(*other);
+  for (const SharedOther& other : others) {
+    const std::lock_guard lock(other->mutex);
+    if (other->leases) other->leases->collect();
+  }
   {
     std::vector<Orphans> ended;  // outlives the lock: freeing memory of a GPU may take long
     const std::lock_guard lock(mutex_);

@@ -175,8 +175,6 @@ class SharedLink final : public Link, private LinkSink {
   /// Returns how many blocks the tensors of one message take at most; nothing if they are few.
   [[nodiscard]] BlocksToCome blocks_to_come(std::span<const Frame> tensors) const;
   void share_one(Other& to, Frame& frame, std::size_t alike);
-  /// As SegmentPool::take, once more if leases that the peer has given back make room.
-  [[nodiscard]] std::shared_ptr<detail::Block> take_block(Other& to, std::size_t bytes, std::size_t alike);
   void share_small(Other& to, std::span<Frame> tensors);
   void share_on_gpu(Other& to, Frame& frame);
   /// Returns whether tensors of GPU `gpu` can be shared with the peer. Offers it first.
@@ -213,10 +211,7 @@ class SharedLink final : public Link, private LinkSink {
   [[nodiscard]] bool leave_lease(Frame& frame) const;
   /// Makes `frame` a leased one of `bytes`, a part of `block`; returns false, and changes nothing, if it cannot.
   bool lease(Other& to, Frame& frame, const std::shared_ptr<detail::Block>& block, std::span<const std::byte> bytes);
-  /// Ends all leases that the peer has given back.
-  static void collect(Other& to);
-  /// Ends leases that peers have given back; tells peers which segments have ended. Of `to` some leases: a peer that
-  /// holds many costs no more. Of all peers all, seldom.
+  /// Ends the leases that peers have given back; tells peers which segments have ended. Of others than `to` seldom.
   void tidy(Other& to);
   void tidy();
   [[nodiscard]] TheirMemory abandon(Other& peer);

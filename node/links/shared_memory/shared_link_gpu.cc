@@ -59,11 +59,7 @@ void SharedLink::share_on_gpu(Other& to, Frame& frame) {
   const int gpu = frame.device.index;
   if (!can_share(to, gpu)) return;
   const std::size_t size = frame.bytes.size();
-  std::shared_ptr<GpuBlock> block = gpu_pool_->take(gpu, size);
-  if (!block) {
-    collect(to);
-    block = gpu_pool_->take(gpu, size);
-  }
+  const std::shared_ptr<GpuBlock> block = gpu_pool_->take(gpu, size);
   if (!block) return;
   const std::shared_ptr<const GpuAllocation>& memory = block->memory();
   try {

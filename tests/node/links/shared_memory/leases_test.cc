@@ -194,46 +194,6 @@ BOOST_AUTO_TEST_CASE(a_lease_that_there_is_no_memory_for_changes_nothing) {
   BOOST_TEST(both.table->size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(few_leases_are_looked_at_for_a_message_however_many_a_peer_holds) {
-  const Page both;
-  const auto block = both.pool->take(100'000);
-  for (std::size_t i = 0; i < detail::kLeasesMax - 100; ++i) (void)both.told(block);
-  (void)both.table->collect_some();
-  for (int i = 0; i < 20; ++i) {
-    const LeaseId lease = both.told(both.pool->take(100'000));
-    both.page->give_back(lease);
-    BOOST_TEST(both.table->collect_some() == 66U);  // 2 * (32 + 1)
-    BOOST_TEST(both.table->find(lease) == nullptr);
-  }
-}
-
-BOOST_AUTO_TEST_CASE(each_lease_has_its_turn_to_be_looked_at) {
-  const Page both;
-  const auto block = both.pool->take(100'000);
-  std::vector<LeaseId> leases;
-  for (int i = 0; i < 1'000; ++i) leases.push_back(both.told(block));
-  (void)both.table->collect_some();
-  for (std::size_t i = 0; i < leases.size(); i += 7) both.page->give_back(leases[i]);  // 143 of them
-  for (int i = 0; i < 32; ++i) (void)both.table->collect_some();                       // 1'000 / 32
-  BOOST_TEST(both.table->size() == 857U);
-  for (const LeaseId lease : leases) both.page->give_back(lease);
-  for (int i = 0; i < 32; ++i) (void)both.table->collect_some();
-  BOOST_TEST(both.table->size() == 0U);
-  BOOST_TEST(both.table->collect_some() == 0U);
-}
-
-BOOST_AUTO_TEST_CASE(all_leases_are_looked_at_before_none_is_free) {
-  const Page both;
-  const auto block = both.pool->take(100'000);
-  std::vector<LeaseId> all;
-  for (std::size_t i = 0; i < detail::kLeasesMax; ++i) all.push_back(both.told(block));
-  both.page->give_back(all[17]);
-  const auto next = both.table->open(block);
-  BOOST_TEST_REQUIRE(next.has_value());
-  BOOST_TEST(next->slot == all[17].slot);
-  BOOST_TEST(!both.table->open(block).has_value());
-}
-
 BOOST_AUTO_TEST_CASE(leases_of_an_ended_process_end_together) {
   const Page both;
   for (int i = 0; i < 10; ++i) (void)both.told(both.pool->take(100'000));
