@@ -534,7 +534,7 @@ const NodeName& MembershipState::first_living() const {
 }
 
 std::optional<NodeName> MembershipState::longest_standing() const {
-  return roster_.coordinator([this](const NodeName& name) { return name == node_->name() || up_.contains(name); });
+  return roster_.coordinator([this](const NodeName& who) { return who == node_->name() || up_.contains(who); });
 }
 
 ShutdownAgreement::Count MembershipState::own_count() const {

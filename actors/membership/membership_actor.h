@@ -80,8 +80,7 @@ struct CountMember {
 struct CountAgain {};
 struct ConnectAgain {};            ///< members that could not be reached may be due
 struct NamesakeDue : NodeLife {};  ///< this newcomer has waited for another life of its name as long as it may
-/// The time limit of an entry at a barrier may have passed.
-struct BarriersDue {};
+struct BarriersDue {};             ///< the time limit of an entry at a barrier may have passed
 /// Asks for the barriers open at this node.
 struct ListBarriers {
   Query<OpenBarrier>::ReplySlot slot;
@@ -243,6 +242,7 @@ class MembershipState {
       if (core && actor) core->host().send(actor, std::move(message));
     };
   }
+  /// Sends this actor `message` at that time.
   template <class Message>
   void send_at(TimePoint due, Message message) {
     node_->clock().at(due, [tell = to_self(), message] { tell(message); });

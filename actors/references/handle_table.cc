@@ -198,6 +198,9 @@ RRefNotices HandleTable::node_down(const NodeLife& life, const Error& why) {
   RRefNotices notices;
   if (!concerns(life)) return notices;
   for (auto next = entries_.begin(); next != entries_.end();) end_life(next++, life, why, notices);
+  if (const auto left = concerned_.find(life); left != concerned_.end() && left->second == 0) {
+    concerned_.erase(left);  // an entry that got no memory has left it
+  }
   return notices;
 }
 
