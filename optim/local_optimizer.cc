@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -146,11 +147,12 @@ NamedTensors LocalOptimizer::state_dict() const {
 }
 
 void LocalOptimizer::load_state_dict(const NamedTensors& state) {
+  std::set<std::string> prefixes;
+  for (std::size_t g = 0; g < groups_->all.size(); ++g) prefixes.insert(prefix_of(g));
   std::vector<std::string> unexpected;
   for (const auto& [name, tensor] : state) {
-    bool known = false;
-    for (std::size_t g = 0; !known && g < groups_->all.size(); ++g) known = name.starts_with(prefix_of(g));
-    if (!known) unexpected.push_back(name);
+    const std::size_t end = name.find('.', name.find('.') + 1);  // of "groups.0."
+    if (end == std::string::npos || !prefixes.contains(name.substr(0, end + 1))) unexpected.push_back(name);
   }
   if (!unexpected.empty())
     throw ValueError(fmt::format("[load_state_dict] unexpected: {}", fmt::join(unexpected, ", ")));

@@ -496,6 +496,8 @@ BOOST_AUTO_TEST_CASE(a_state_that_does_not_fit_is_refused_and_changes_nothing) {
     BOOST_TEST(other.optimizer.lr(0) == 0.01);
   };
   refused(with(good, "groups.2.sgd.lr", ones({})), "unexpected: groups.2.sgd.lr");
+  refused(with(good, "groups.0", ones({})), "unexpected: groups.0");
+  refused(with(good, "lr", ones({})), "unexpected: lr");
   refused(with(good, "groups.1.sgd.momentum", full({}, 0.5, DType::f64)), "groups.1.sgd.momentum is 0.5, not 0.9");
   refused(with(good, "groups.1.sgd.momentum", Tensor()), "missing: groups.1.sgd.momentum");
   refused(with(good, "groups.1.sgd.lr", full({}, 0.5)), "groups.1.sgd.lr is f32 (), not f64 ()");
