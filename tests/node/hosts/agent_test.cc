@@ -313,8 +313,9 @@ BOOST_AUTO_TEST_CASE(nodes_go_on_while_its_launcher_reads_nothing_and_what_is_dr
       lines += static_cast<std::uint64_t>(std::count(body.begin(), body.end(), '\n'));
       bytes += body.size();
     } else {
-      lost += take_u64(body);
-      lines += lost;
+      const std::uint64_t of_frame = take_u64(body);
+      lost += of_frame;
+      lines += of_frame;
       bytes += take_u64(body);
     }
   }
