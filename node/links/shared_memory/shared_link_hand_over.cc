@@ -29,6 +29,9 @@ using detail::SharedControl;
 
 namespace {
 
+// To a peer that has not said hello, which may be a program that knows none and logs each.
+constexpr int kHellosRepeatedMax = 3;
+
 std::string system_error() { return std::generic_category().message(errno); }
 
 }  // namespace
@@ -116,6 +119,8 @@ void SharedLink::ask_again(Other& peer) {
     const auto now = std::chrono::steady_clock::now();
     if (peer.is_elsewhere || !peer.to_share.is_to_be_repeated(now, options_.answer_patience)) return;
     has_said_hello = !peer.inbox.empty();
+    if (!has_said_hello && peer.hellos_repeated == kHellosRepeatedMax) return;
+    if (!has_said_hello) ++peer.hellos_repeated;
   }
   say_hello(peer, has_said_hello ? Wants::nothing : Wants::hello);
   if (has_said_hello) give_page(peer);

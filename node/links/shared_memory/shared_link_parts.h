@@ -164,6 +164,7 @@ struct SharedLink::Other {
   detail::Agreement to_ring;   ///< through a ring of this node
   detail::Agreement to_read;   ///< what the peer has offered
   detail::Agreement to_fit;    ///< of the last message with large tensors
+  int hellos_repeated = 0;     ///< while it has said none
   // This node's memory at the peer.
   std::string inbox;
   detail::InboxToken its_token{};

@@ -276,6 +276,18 @@ BOOST_AUTO_TEST_CASE(what_a_peer_has_not_answered_is_said_again) {
   BOOST_TEST(last_said().number == 0U);
 }
 
+// As a port, which takes each hello for a broken packet and logs it.
+BOOST_AUTO_TEST_CASE(a_peer_that_never_says_hello_is_greeted_a_few_times_and_no_more) {
+  Alone one(0ms);
+  const std::size_t before = one.node.inner->sent.size();
+  for (int i = 0; i < 5; ++i) one.node.link->release_unused(std::chrono::steady_clock::now(), 5s);
+  for (int i = 0; i < 5; ++i) one.share_something();
+  BOOST_TEST(one.node.inner->sent.size() == before + 3);
+  one.up({.high = 1, .low = 7});  // its next life may answer
+  one.node.link->release_unused(std::chrono::steady_clock::now(), 5s);
+  BOOST_TEST(one.node.inner->sent.size() == before + 5);
+}
+
 // Many peers that begin at once find an inbox full, which nobody looks into before something is said.
 BOOST_AUTO_TEST_CASE(a_page_that_finds_an_inbox_full_has_it_emptied_and_is_given_again_with_nothing_to_share) {
   Alone one(0ms);
