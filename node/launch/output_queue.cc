@@ -45,7 +45,7 @@ int OutputQueue::descriptor() const {
 }
 
 bool OutputQueue::is_writable() const {
-  if (empty()) return false;
+  if (empty() || news_) return false;
   pollfd polled{descriptor(), POLLOUT, 0};
   return ::poll(&polled, 1, 0) == 1;
 }

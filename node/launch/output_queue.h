@@ -32,7 +32,8 @@ class OutputQueue {
   /// Returns the descriptor of the next text.
   [[nodiscard]] int descriptor() const;
 
-  /// Returns whether there is text that write_some writes at once.
+  /// Returns whether there is text that write_some writes at once. Not before take_closed() has told of a stream that
+  /// it has found closed.
   [[nodiscard]] bool is_writable() const;
 
   /// Writes a part of the next text. Text for a closed stream is dropped.

@@ -472,6 +472,14 @@ BOOST_AUTO_TEST_CASE(a_limit_of_file_sizes_is_no_end_without_a_word) {
   BOOST_TEST(run.all_gone());
 }
 
+// As on a full disk: both streams close in one turn.
+BOOST_AUTO_TEST_CASE(a_limit_of_file_sizes_ends_a_run_whose_outputs_are_one_file) {
+  std::ofstream(path() / "inner.toml") << role("talker", "while :; do echo a; echo b >&2; done");
+  auto run = up(role("ps", "ulimit -f 8; " + std::string(TROUPE_PROGRAM) + " up inner.toml >big 2>&1; echo status $?"));
+  expect_lines(with(run.finish().lines, "[ps]"), {"[ps] status 1"});
+  BOOST_TEST(run.all_gone());
+}
+
 BOOST_AUTO_TEST_CASE(orphans_of_a_node_are_reaped_while_it_runs) {
   auto run = up(role("ps",
                      "(sh -c 'echo $$ >orphan' &); until [ -s orphan ]; do sleep 0.01; done; read pid <orphan; "
