@@ -301,7 +301,9 @@ class Launcher {
   /// Waits for events, until `due` at most, and handles them.
   void turn(std::optional<Clock::time_point> due = std::nullopt) {
     fill_output();
-    const auto reading = view_.backlog().has_room(Clock::now()) ? HostRun::Reading::on : HostRun::Reading::off;
+    // With no node left there is nobody to wait for the reader, and it gets all.
+    const bool reads = nothing_runs() || view_.backlog().has_room(Clock::now());
+    const auto reading = reads ? HostRun::Reading::on : HostRun::Reading::off;
     std::vector<pollfd> polled{{signals_.descriptor(), POLLIN, 0}};
     if (!output_.empty()) polled.push_back({output_.descriptor(), POLLOUT, 0});
     std::vector<std::size_t> first_of_host{polled.size()};
@@ -350,7 +352,7 @@ class Launcher {
     if (!flushing_) sooner(rules_.next_time());
     if (control_) sooner(control_->next_due());
     sooner(recent_.next_due());
-    sooner(view_.backlog().next_due());
+    if (!nothing_runs()) sooner(view_.backlog().next_due());
     for (const auto& host : hosts_) sooner(host->next_due());
     if (!due) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - Clock::now()).count();

@@ -18,6 +18,7 @@
 #include "node/environment.h"
 #include "node/file_descriptor.h"
 #include "node/launch/child_process.h"
+#include "node/launch/log_backlog.h"
 #include "node/launch/process_guard.h"
 #include "tests/node/launch/launcher_runs.h"
 
@@ -120,6 +121,25 @@ BOOST_AUTO_TEST_CASE(a_reader_that_does_not_read_stalls_no_node_and_is_told_what
   BOOST_TEST(read("logs/ps.log").size() == sizeof("ready") + 2 * 2097150 + sizeof("the last line"));
 }
 
+/// Returns once the launcher has taken the signals that were sent before.
+void await_turn(const std::string& line_with_id) {
+  const ControlName name{after(line_with_id, "id "), ""};
+  BOOST_TEST_REQUIRE(ask({{name, "nodes"}}, std::chrono::seconds(5)).at(0).ok());
+}
+
+// It is as much as waits for a reader, and the node has ended before that has had its time.
+BOOST_AUTO_TEST_CASE(a_reader_gets_all_lines_of_nodes_that_have_ended_however_late_it_reads) {
+  auto run = up(role("ps", "echo id $TROUPE_CLUSTER_ID; yes 0123456789 | head -c 836000; touch done"));
+  const std::string id = run.wait_for("[ps] id ");
+  BOOST_TEST_REQUIRE(appears("done"));
+  const auto due = std::chrono::steady_clock::now() + 2 * detail::LogBacklog::kPatience;
+  while (std::chrono::steady_clock::now() < due) await_turn(id);
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 0);
+  BOOST_TEST(dropped(result.lines) == 0u);
+  BOOST_TEST(with(result.lines, "[ps] 0123456789").size() == 76000u);
+}
+
 BOOST_AUTO_TEST_CASE(an_interrupt_ends_a_run_whose_reader_does_not_read) {
   auto run = up(role("ps", kFloods + "trap 'exit 0' TERM; while :; do sleep 0.01; done"));
   BOOST_TEST_REQUIRE(appears("done"));
@@ -160,12 +180,6 @@ BOOST_AUTO_TEST_CASE(an_output_that_closes_with_an_interrupt_leaves_nodes_their_
 
 // As kCleansUp; says the id of its cluster first.
 const std::string kCleansUpOfCluster = "echo id $TROUPE_CLUSTER_ID; " + kCleansUp;
-
-/// Returns once the launcher has taken the signals that were sent before.
-void await_turn(const std::string& line_with_id) {
-  const ControlName name{after(line_with_id, "id "), ""};
-  BOOST_TEST_REQUIRE(ask({{name, "nodes"}}, std::chrono::seconds(5)).at(0).ok());
-}
 
 BOOST_AUTO_TEST_CASE(hang_ups_and_what_comes_with_them_leave_nodes_their_time) {
   struct Case {
