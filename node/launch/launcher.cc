@@ -368,10 +368,10 @@ class Launcher {
 
   /// A host has dropped lines of a node: its log and those who ask for its lines have the gap, too.
   void take_loss(const LogLoss& loss) {
-    const std::string line = view_.line_of(loss, LogView::kSlowHost) + "\n";
-    const bool ends_line = view_.lose(loss);
+    view_.lose(loss);
     recent_.skip(loss.node, loss.lines);
-    if (const std::string trouble = logs_.write(loss.node, (ends_line ? "\n" : "") + line); !trouble.empty()) {
+    const std::string trouble = logs_.write_line(loss.node, view_.line_of(loss, LogView::kSlowHost));
+    if (!trouble.empty()) {
       view_.say(Output::err, "[troupe] " + trouble, Tone::failure);
     }
   }

@@ -50,7 +50,7 @@ LogFiles::LogFiles(const std::filesystem::path& directory, const std::vector<std
         {fmt::format("command line: --log-dir: cannot make {}: {}", directory.string(), error.message())});
   }
   for (const std::string& name : names) {
-    File file{directory / (name + ".log"), {}};
+    File file{directory / (name + ".log"), {}, false};
     if (const std::string why = open_alone(file.path, file.descriptor); !why.empty()) throw unwritable(file.path, why);
     files_.push_back(std::move(file));
   }
@@ -62,10 +62,16 @@ LogFiles::LogFiles(const std::filesystem::path& directory, const std::vector<std
 std::string LogFiles::write(std::size_t node, std::string_view bytes) {
   if (files_.empty() || !files_[node].descriptor.is_open()) return {};
   File& file = files_[node];
+  if (!bytes.empty()) file.in_line = !bytes.ends_with('\n');
   if (write_all(file.descriptor.get(), std::as_bytes(std::span(bytes)))) return {};
   const int error = errno;
   file.descriptor.close();
   return fmt::format("cannot write {}: {}", file.path.string(), strerror(error));
+}
+
+std::string LogFiles::write_line(std::size_t node, std::string_view line) {
+  const bool in_line = !files_.empty() && files_[node].in_line;
+  return write(node, fmt::format("{}{}\n", in_line ? "\n" : "", line));
 }
 
 }  // namespace troupe::detail

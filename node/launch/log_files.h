@@ -1,4 +1,4 @@
-// <node>.log for every node: its output, byte for byte, both streams together.
+// <node>.log for every node: its output, byte for byte, both streams together, and a line where some was lost.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,14 @@ class LogFiles {
   /// Appends to the file of `node`. Returns the first error, once; after it the file is not written any more.
   [[nodiscard]] std::string write(std::size_t node, std::string_view bytes);
 
+  /// As write: a line of its own, whose end is not in `line`. A line that the node has not ended ends before.
+  [[nodiscard]] std::string write_line(std::size_t node, std::string_view line);
+
  private:
   struct File {
     std::filesystem::path path;
     FileDescriptor descriptor;
+    bool in_line = false;  ///< its last byte ends no line
   };
   std::vector<File> files_;
 };

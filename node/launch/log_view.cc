@@ -118,11 +118,9 @@ void LogView::say(Output stream, std::string_view line, Tone tone) {
   backlog_.push_word(stream, toned(stream, line, tone));
 }
 
-bool LogView::lose(const detail::LogLoss& loss) {
-  const bool was_unfinished = !nodes_[loss.node].pending[index(loss.stream)].text.empty();
-  if (was_unfinished) end_of_line(loss.node, loss.stream);
+void LogView::lose(const detail::LogLoss& loss) {
+  if (!nodes_[loss.node].pending[index(loss.stream)].text.empty()) end_of_line(loss.node, loss.stream);
   backlog_.push_loss(loss);
-  return was_unfinished;
 }
 
 std::string LogView::line_of(const detail::LogLoss& loss, std::string_view why) const {

@@ -49,8 +49,8 @@ class LogView {
   /// Shows a line of the launcher itself. It is never dropped.
   void say(Output stream, std::string_view line, Tone tone = Tone::plain);
 
-  /// Output of a node was dropped on its host. Returns whether an unfinished line of it ends so.
-  bool lose(const detail::LogLoss& loss);
+  /// Output of a node was dropped on its host. An unfinished line of it ends so.
+  void lose(const detail::LogLoss& loss);
 
   /// The terminal's width has changed.
   void set_columns(std::size_t columns) { options_.columns = columns; }

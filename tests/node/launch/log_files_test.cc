@@ -44,6 +44,18 @@ BOOST_AUTO_TEST_CASE(each_node_has_a_file_that_begins_empty) {
   BOOST_TEST(content_of(directory.path() / "b.log") == "two\n");
 }
 
+BOOST_AUTO_TEST_CASE(a_line_of_the_launcher_begins_behind_a_whole_line) {
+  const TemporaryDirectory directory;
+  detail::LogFiles files(directory.path(), {"a"});
+  BOOST_TEST(files.write_line(0, "first").empty());
+  BOOST_TEST(files.write(0, "whole\nunfinished").empty());
+  BOOST_TEST(files.write(0, "").empty());
+  BOOST_TEST(files.write_line(0, "gap").empty());
+  BOOST_TEST(files.write_line(0, "another").empty());
+  BOOST_TEST(files.write(0, "more").empty());
+  BOOST_TEST(content_of(directory.path() / "a.log") == "first\nwhole\nunfinished\ngap\nanother\nmore");
+}
+
 BOOST_AUTO_TEST_CASE(files_of_a_run_that_has_not_ended_are_refused) {
   const TemporaryDirectory directory;
   write_to(directory.path() / "z.log", "of yesterday");
