@@ -247,7 +247,7 @@ class Agent {
       std::string body;
       put_u32(body, static_cast<std::uint32_t>(end.node));
       put_u32(body, static_cast<std::uint32_t>(end.status.wait_status()));
-      backlog_.push_word(Output::out, body);
+      backlog_.push_end(end.node, Output::out, body);
     }
   }
 

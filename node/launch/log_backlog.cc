@@ -11,6 +11,8 @@ namespace {
 // What is dropped at once: one count for many lines, instead of one for each.
 constexpr std::size_t kDroppedMin = LogBacklog::kMax / 8;
 
+constexpr std::string_view kLineEnds = "\r\n";  // or of what is shown until more comes, as of a progress bar
+
 /// Returns "12,345".
 std::string grouped(std::uint64_t number) {
   std::string text = std::to_string(number);
@@ -48,6 +50,11 @@ void LogBacklog::push_loss(const LogLoss& loss) {
 
 void LogBacklog::push_word(Output stream, std::string_view text) { append(std::nullopt, stream, text); }
 
+void LogBacklog::push_end(std::size_t node, Output stream, std::string_view text) {
+  push_word(stream, text);
+  pieces_.back().ends = node;
+}
+
 bool LogBacklog::has_room(Time now) {
   if (seen_) waited_ += std::min<Time::duration>(now - *std::exchange(seen_, now), kAskedWithin);
   if (waited_ >= kPatience) {
@@ -78,12 +85,13 @@ LogBacklog::Taken LogBacklog::take(std::size_t bytes) {
     size_ -= piece.text.size() + kPieceCost;
     taken_ += piece.text.size();
     end_dropped_line(piece);
+    if (piece.ends) end_dropped_lines_of(*piece.ends);
     if (piece.text.empty() && !piece.loss) continue;
     size += piece.text.size();
     taken.pieces.push_back(std::move(piece));
   }
   for (auto& [stream, dropped] : dropped_) {
-    if (dropped.bytes == 0) continue;
+    if (!dropped.is_to_be_told()) continue;
     taken.losses.push_back({stream.first, stream.second, dropped.lines, dropped.bytes});
     dropped.lines = dropped.bytes = 0;
   }
@@ -130,7 +138,7 @@ LogBacklog::Dropped& LogBacklog::drop(std::size_t node, Output stream, std::stri
   Dropped& dropped = dropped_[{node, stream}];
   dropped.lines += static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
   dropped.bytes += bytes.size();
-  dropped.in_line = !bytes.empty() && !bytes.ends_with('\n');
+  dropped.in_line = !bytes.empty() && kLineEnds.find(bytes.back()) == std::string_view::npos;
   lost_ += bytes.size();
   return dropped;
 }
@@ -144,9 +152,17 @@ void LogBacklog::end_dropped_line(LogPiece& piece) {
     dropped->second.in_line = false;
     return;
   }
-  const std::size_t size = std::min(piece.text.find('\n'), piece.text.size() - 1) + 1;
-  drop(*piece.node, piece.stream, std::string_view(piece.text).substr(0, size));
+  const std::string_view text = piece.text;
+  std::size_t size = std::min(text.find_first_of(kLineEnds), text.size() - 1) + 1;
+  if (text.substr(size - 1).starts_with("\r\n")) ++size;
+  drop(*piece.node, piece.stream, text.substr(0, size));
   piece.text.erase(0, size);
+}
+
+void LogBacklog::end_dropped_lines_of(std::size_t node) {
+  for (auto& [stream, dropped] : dropped_) {
+    if (stream.first == node) dropped.in_line = false;
+  }
 }
 
 }  // namespace troupe::detail

@@ -30,7 +30,8 @@ struct LogPiece {
   std::optional<std::size_t> node;  ///< nullopt: a word
   Output stream;
   std::string text;
-  std::optional<LogLoss> loss = {};  ///< instead of a text
+  std::optional<LogLoss> loss = {};      ///< instead of a text
+  std::optional<std::size_t> ends = {};  ///< a word: nothing of this node follows
 };
 
 /// Returns "12,345 lines (1.2 MiB) of ps were dropped: `why`".
@@ -40,8 +41,9 @@ struct LogPiece {
 /// kPatience, and nothing is dropped. For a slower one nobody waits: beyond kMax bytes the oldest output is dropped,
 /// until the reader takes that much again or has taken all. The oldest, because the newest says why a run ends.
 ///
-/// All pieces of a stream that follow a loss begin at the begin of a line. Words are never dropped. A plain class: one
-/// thread at a time.
+/// All pieces of a stream that follow a loss begin at the begin of a line, or of what '\r' leaves of one, as in a
+/// progress bar. A line without an end is a loss when its end comes, or its node's. Words are never dropped. A plain
+/// class: one thread at a time.
 class LogBacklog {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -61,6 +63,9 @@ class LogBacklog {
 
   /// Appends a word, a piece of its own.
   void push_word(Output stream, std::string_view text);
+
+  /// Appends a word with which `node` ends: nothing of it follows.
+  void push_end(std::size_t node, Output stream, std::string_view text);
 
   [[nodiscard]] bool empty() const { return pieces_.empty() && lost_ == 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -87,17 +92,19 @@ class LogBacklog {
     std::uint64_t lines = 0;
     std::uint64_t bytes = 0;
     bool in_line = false;  ///< it ended within a line, whose rest is dropped, too
+    [[nodiscard]] bool is_to_be_told() const { return bytes > 0 && (lines > 0 || !in_line); }
   };
 
   void append(std::optional<std::size_t> node, Output stream, std::string_view bytes);
   void drop_oldest();
   Dropped& drop(std::size_t node, Output stream, std::string_view bytes);
   void end_dropped_line(LogPiece& piece);
+  void end_dropped_lines_of(std::size_t node);
 
   std::deque<LogPiece> pieces_;
   std::size_t size_ = 0;
   std::map<Stream, Dropped> dropped_;
-  std::uint64_t lost_ = 0;    ///< bytes of dropped_
+  std::uint64_t lost_ = 0;    ///< bytes of dropped_, since the last take()
   bool waits_ = false;        ///< nodes are not read
   bool slow_ = false;         ///< the reader is
   std::optional<Time> seen_;  ///< the last has_room(), while the reader is measured; nullopt: nobody waits for it

@@ -328,6 +328,35 @@ BOOST_AUTO_TEST_CASE(nodes_go_on_while_its_launcher_reads_nothing_and_what_is_dr
   BOOST_TEST(run.status() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_line_that_a_node_does_not_end_is_dropped_once_and_counted_before_its_end) {
+  TemporaryDirectory directory;
+  const std::filesystem::path done = directory.path() / "done";
+  AgentRun run;
+  run.start("yes | tr -d '\\n' | head -c 4000000; touch " + done.string());
+  const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(8);
+  while (!std::filesystem::exists(done) && std::chrono::steady_clock::now() < due) (void)::poll(nullptr, 0, 1);
+  BOOST_TEST_REQUIRE(std::filesystem::exists(done));
+  std::uint64_t bytes = 0;
+  std::size_t losses = 0;
+  std::optional<AgentFrame> frame = run.next();
+  for (; frame && frame->kind != AgentFrameKind::ended; frame = run.next()) {
+    std::string_view body = frame->body;
+    if (frame->kind == AgentFrameKind::output) {
+      bytes += body.size() - sizeof(std::uint32_t) - 1;
+    } else if (frame->kind == AgentFrameKind::lost) {
+      body.remove_prefix(sizeof(std::uint32_t) + 1);
+      BOOST_TEST(take_u64(body) == 0U);
+      bytes += take_u64(body);
+      ++losses;
+    }
+  }
+  BOOST_TEST_REQUIRE(frame.has_value());
+  BOOST_TEST(losses == 1U);
+  BOOST_TEST(bytes == 4'000'000U);
+  run.close();
+  BOOST_TEST(run.status() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(nodes_wait_while_the_launcher_wishes) {
   TemporaryDirectory directory;
   const std::filesystem::path done = directory.path() / "done";

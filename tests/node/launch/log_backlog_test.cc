@@ -208,10 +208,78 @@ BOOST_FIXTURE_TEST_CASE(a_loss_that_came_from_elsewhere_is_passed_on_or_counted,
 
 BOOST_FIXTURE_TEST_CASE(a_loss_that_nothing_follows_is_told, Stuck) {
   static_cast<void>(backlog.take(kAll));
-  backlog.push(1, Output::out, std::string(2 * LogBacklog::kMax, 'x'));
+  backlog.push(1, Output::out, std::string(2 * LogBacklog::kMax, 'x') + "\n");
   BOOST_TEST(has_room_in_the_end(backlog, kStart + 10s));
   BOOST_TEST(!backlog.empty());
-  BOOST_TEST((backlog.take(1).losses.at(0) == LogLoss{1, Output::out, 0, 2 * LogBacklog::kMax}));
+  BOOST_TEST((backlog.take(1).losses.at(0) == LogLoss{1, Output::out, 1, 2 * LogBacklog::kMax + 1}));
+  BOOST_TEST(backlog.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_progress_bar_goes_on_after_a_loss, Stuck) {
+  static_cast<void>(backlog.take(kAll));
+  backlog.push(1, Output::err, "1%\r2");
+  fill();
+  BOOST_TEST(has_room_in_the_end(backlog, kStart + 10s));
+  backlog.push(1, Output::err, "%\r3%\r");
+  LogBacklog::Taken taken = backlog.take(kAll);
+  BOOST_TEST((taken.losses.at(1) == LogLoss{1, Output::err, 0, 6}));
+  BOOST_TEST(taken.pieces.back().text == "3%\r");
+  backlog.push(1, Output::err, "4%\r");
+  BOOST_TEST(shown(backlog.take(kAll)) == "14%\r");
+  backlog.push(1, Output::err, "5%\r");
+  fill();
+  BOOST_TEST(has_room_in_the_end(backlog, kStart + 20s));
+  backlog.push(1, Output::err, "6%\r");
+  taken = backlog.take(kAll);
+  BOOST_TEST((taken.losses.at(1) == LogLoss{1, Output::err, 0, 3}));
+  BOOST_TEST(taken.pieces.back().text == "6%\r");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_line_that_ends_with_two_characters_is_dropped_with_both, Stuck) {
+  static_cast<void>(backlog.take(kAll));
+  backlog.push(1, Output::out, "the begin");
+  fill();
+  BOOST_TEST(has_room_in_the_end(backlog, kStart + 10s));
+  backlog.push(1, Output::out, " and the end\r\nwhole\r\n");
+  const LogBacklog::Taken taken = backlog.take(kAll);
+  BOOST_TEST((taken.losses.at(1) == LogLoss{1, Output::out, 1, 23}));
+  BOOST_TEST(taken.pieces.back().text == "whole\r\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_long_line_is_one_loss_when_it_ends, Stuck) {
+  constexpr std::size_t kPiece = 64 << 10;
+  static_cast<void>(backlog.take(kAll));
+  backlog.push(1, Output::out, "begin");
+  fill();
+  BOOST_TEST(has_room_in_the_end(backlog, kStart + 10s));
+  BOOST_TEST(backlog.take(kAll).losses.size() == 1U);  // of node 0
+  for (int i = 0; i < 10; ++i) {
+    backlog.push(1, Output::out, std::string(kPiece, 'x'));
+    const LogBacklog::Taken taken = backlog.take(kAll);
+    BOOST_TEST((taken.losses.empty() && taken.pieces.empty()));
+    BOOST_TEST(backlog.empty());
+  }
+  backlog.push(1, Output::out, "end\n");
+  const LogBacklog::Taken taken = backlog.take(kAll);
+  BOOST_TEST_REQUIRE(taken.losses.size() == 1U);
+  BOOST_TEST((taken.losses[0] == LogLoss{1, Output::out, 1, 10 * kPiece + sizeof("beginend")}));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_line_that_its_node_does_not_end_is_a_loss_when_the_node_ends, Stuck) {
+  static_cast<void>(backlog.take(kAll));
+  backlog.push(1, Output::out, "begin");
+  fill();
+  BOOST_TEST(has_room_in_the_end(backlog, kStart + 10s));
+  static_cast<void>(backlog.take(kAll));
+  backlog.push(1, Output::out, "more");
+  backlog.push_end(0, Output::out, "0 ends");
+  backlog.push(1, Output::out, "most");
+  backlog.push_end(1, Output::out, "1 ends");
+  BOOST_TEST(backlog.take(1).losses.empty());
+  const LogBacklog::Taken taken = backlog.take(kAll);
+  BOOST_TEST(shown(taken) == "-1 ends");
+  BOOST_TEST_REQUIRE(taken.losses.size() == 1U);
+  BOOST_TEST((taken.losses[0] == LogLoss{1, Output::out, 0, sizeof("beginmoremost") - 1}));
   BOOST_TEST(backlog.empty());
 }
 
