@@ -23,7 +23,7 @@ struct FakeHost {
   struct Memory {
     explicit Memory(std::size_t size) : bytes(size) {}
     std::vector<std::byte> bytes;
-    std::atomic<int> open = 0;
+    const std::shared_ptr<std::atomic<int>> open = std::make_shared<std::atomic<int>>(0);  ///< outlives the memory
   };
   std::mutex mutex;
   std::map<std::uint64_t, std::weak_ptr<Memory>> blocks;  ///< by handle; guarded by mutex
@@ -60,7 +60,7 @@ class FakeGpus final : public detail::GpuMemory {
     // Not shared: the host's handles keep this function.
     std::shared_ptr<FakeHost::Memory> memory(made.release(), [host = std::weak_ptr(host_)](FakeHost::Memory* ended) {
       if (const auto still = host.lock()) {
-        if (ended->open > 0) ++still->freed_while_open;
+        if (*ended->open > 0) ++still->freed_while_open;
         --still->live;
         still->on_free();
       }
@@ -82,11 +82,11 @@ class FakeGpus final : public detail::GpuMemory {
     if (!opens || memory == nullptr) return std::nullopt;
     ++host_->opened;
     ++host_->open_now;
-    ++memory->open;
+    ++*memory->open;
     // Open blocks do not keep the owner's memory alive, as with a GPU.
-    std::shared_ptr<const void> owner(memory, [host = host_](const void* closed) {
+    std::shared_ptr<const void> owner(memory, [host = host_, open = memory->open](const void* /*closed*/) {
       --host->open_now;
-      --static_cast<FakeHost::Memory*>(const_cast<void*>(closed))->open;
+      --*open;
     });
     const std::span<const std::byte> all(memory->bytes);
     return Opened{.bytes = opens_halves ? all.first(all.size() / 2) : all, .owner = std::move(owner)};
