@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -20,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "node/argument_checks.h"
 #include "node/audit/audit_command.h"
 #include "node/config/config.h"
 #include "node/config/settings.h"
@@ -100,35 +100,17 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-/// Takes seconds from `min` on, of an hour at most. CLI11's own range takes "nan".
 CLI::Validator seconds_from(double min) {
-  return {[min](const std::string& text) {
-            constexpr double kMax = 3600;
-            double value = 0;
-            const char* const last = text.data() + text.size();
-            const auto [end, error] = std::from_chars(text.data(), last, value);
-            if (error == std::errc{} && end == last && value >= min && value <= kMax) return std::string();
-            return fmt::format("\"{}\" is no number of seconds from {} to {}", text, min, kMax);
-          },
-          ""};
+  return {[min](const std::string& text) { return troupe::refuse_but_seconds(min, text); }, ""};
 }
 
-/// Takes a number that is 0 or more. CLI11 makes a large one of "-1".
-CLI::Validator any_count() {
-  return {[](const std::string& text) {
-            std::size_t value = 0;
-            const char* const last = text.data() + text.size();
-            const auto [end, error] = std::from_chars(text.data(), last, value);
-            if (error == std::errc{} && end == last) return std::string();
-            return fmt::format("\"{}\" is no number from 0 on", text);
-          },
-          ""};
-}
+CLI::Validator some_text() { return {troupe::refuse_empty, ""}; }
 
 void add_overrides(CLI::App& command, Arguments& arguments) {
   command.add_option("--set", arguments.overrides, "override a key, e.g. node.log_level=debug; may be repeated")
       ->type_name("KEY=VALUE")
       ->expected(1)
+      ->allow_extra_args(false)  // or it takes the FILE behind its value, too
       ->take_all();
 }
 
@@ -172,18 +154,25 @@ CLI::App* add_node(CLI::App& app, Arguments& arguments) {
   node->add_option("ARGUMENTS", arguments.program_arguments, "added to the role's command, after --")->type_name("");
   node->add_option("--job-dir", arguments.job_dir,
                    "where tasks exchange keys: a directory that all of them see [~/.cache/troupe/jobs]")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(some_text());
   node->add_option("--munge", arguments.munge,
                    "MUNGE proves who has written a task's keys [auto: under Slurm, if the machine has its socket]")
       ->type_name("auto|off|SOCKET");
   troupe::KeyFileOptions& files = arguments.key_files;
   node->add_option("--keys", files.keys, "without an engine: this node's key file, or a directory of them")
       ->type_name("PATH")
-      ->excludes("--munge");
+      ->excludes("--munge")
+      ->check(some_text());
   node->add_option("--members", files.members, "the list of members [cluster.members beside the key]")
-      ->type_name("FILE");
-  node->add_option("--name", files.name, "which node this is [the one whose key it is]")->type_name("NODE");
-  node->add_option("--pod", files.pod, "the same by the name of its pod in Kubernetes, ROLE-INDEX")->type_name("POD");
+      ->type_name("FILE")
+      ->check(some_text());
+  node->add_option("--name", files.name, "which node this is [the one whose key it is]")
+      ->type_name("NODE")
+      ->check(some_text());
+  node->add_option("--pod", files.pod, "the same by the name of its pod in Kubernetes, ROLE-INDEX")
+      ->type_name("POD")
+      ->check(some_text());
   node->footer(R"(
 The engine says which task this is; roles have ranks in the order of the file. The step must have one task for each
 node. Signals go to the node's program, and its status is the task's.
@@ -296,15 +285,19 @@ void add_up(CLI::App& app, Arguments& arguments) {
   up->add_option("--log-dir", arguments.log_dir,
                  "also write what each node prints to DIR/<node>.log, in the place of a former run's; with keys, "
                  "DIR/<node>.audit, if all hosts are this machine (else see node.audit_log)")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(some_text());
   up->add_option("--host", arguments.host, "start only the nodes of this [[host]], which is this machine")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check(some_text());
   up->add_option("--keys", arguments.key_files.keys, "with --host: a directory with the key files of its nodes")
       ->type_name("DIR")
-      ->needs("--host");
+      ->needs("--host")
+      ->check(some_text());
   up->add_option("--members", arguments.key_files.members, "with --host: the list [cluster.members beside the keys]")
       ->type_name("FILE")
-      ->needs("--host");
+      ->needs("--host")
+      ->check(some_text());
   up->add_flag("--debug", arguments.debug, "the same as --set cluster.debug=true: nodes may stop in a debugger");
   up->footer(keys_help() + R"(
 Output: every line with its node in front, [trainer/1]. The last line is the first failure, or cluster.result's.
@@ -352,7 +345,7 @@ Status: 0 if every process has answered, else 1.
 
 CLI::App* add_stack(CLI::App& app, Arguments& arguments) {
   CLI::App* stack = app.add_subcommand("stack", "Lists what waits for what on a node: calls, turns, contexts, groups");
-  stack->add_option("NODE", arguments.node, "the node's name")->required()->type_name("");
+  stack->add_option("NODE", arguments.node, "the node's name")->required()->type_name("")->check(some_text());
   add_asking(*stack, arguments);
   stack->footer("");
   return stack;
@@ -362,7 +355,9 @@ CLI::App* add_logs(CLI::App& app, Arguments& arguments) {
   CLI::App* logs = app.add_subcommand("logs", "Prints the newest lines of a running cluster, or of one node of it");
   logs->add_option("NODE", arguments.node, "the node's name, or the cluster's [all nodes]")->type_name("");
   add_asking(*logs, arguments);
-  logs->add_option("--lines", arguments.lines, "how many [50]")->type_name("COUNT")->check(any_count());
+  logs->add_option("--lines", arguments.lines, "how many [50]")
+      ->type_name("COUNT")
+      ->check(CLI::Validator(troupe::refuse_but_count, ""));
   logs->add_flag("--follow", arguments.follow, "go on until the cluster ends");
   logs->footer(R"(
 The launcher keeps the newest 128 KiB of each node. All that nodes print: troupe up --log-dir.
@@ -372,7 +367,7 @@ The launcher keeps the newest 128 KiB of each node. All that nodes print: troupe
 
 CLI::App* add_kill(CLI::App& app, Arguments& arguments) {
   CLI::App* kill = app.add_subcommand("kill", "Sends a signal to a node, on whichever host it runs");
-  kill->add_option("NODE", arguments.node, "the node's name")->required()->type_name("");
+  kill->add_option("NODE", arguments.node, "the node's name")->required()->type_name("")->check(some_text());
   kill->add_option("CLUSTER", arguments.cluster, "name, id or file of the cluster, if there are several")
       ->type_name("");
   kill->add_option("--signal", arguments.signal, "TERM, KILL, STOP, CONT, 15, ... [TERM]")->type_name("SIGNAL");
@@ -526,8 +521,20 @@ int run_command(const Commands& commands, Arguments& arguments) {
   return troupe::run_host_part(std::move(cluster), {arguments.host, arguments.key_files}, launch);
 }
 
+/// Takes what follows the first "--" of `troupe node` off the end of `argv`. It is the program's, as it stands: CLI11
+/// would make three words of "[64,32]" and none of "[]".
+std::vector<std::string> take_program_arguments(int& argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "node") return {};
+  const auto end = argv + argc;
+  const auto dashes = std::find(argv + 2, end, std::string_view("--"));
+  if (dashes == end) return {};
+  argc = static_cast<int>(dashes - argv);
+  return {dashes + 1, end};
+}
+
 int run(int argc, char** argv) {
   Arguments arguments;
+  const std::vector<std::string> of_program = take_program_arguments(argc, argv);
   CLI::App app("Runs programs that are made of many processes: distributed tensors and autograd out of actors.",
                "troupe");
   app.set_version_flag("--version", "troupe " TROUPE_VERSION);
@@ -545,6 +552,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return say_why_not(app, error, argv[1], commands);
   }
+  arguments.program_arguments.insert(arguments.program_arguments.end(), of_program.begin(), of_program.end());
   const std::optional<int> status = run_asking(commands, arguments);
   return status ? *status : run_command(commands, arguments);
 }

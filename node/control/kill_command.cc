@@ -22,6 +22,7 @@ using detail::fail;
 
 int kill_node(const KillOptions& options) {
   const int signal = detail::signal_number(options.signal);
+  if (options.node.empty()) return fail("no node was named");
   if (signal == 0) return fail(fmt::format("\"{}\" is no signal: TERM, KILL, STOP, CONT, 15, ...", options.signal));
   const std::vector<ClusterView> all = detail::ask_around(detail::control_names(), detail::Nodes::no, options.patience);
   const auto cluster = detail::find_cluster(all, options.cluster, options.node);

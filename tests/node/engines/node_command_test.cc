@@ -121,6 +121,15 @@ BOOST_AUTO_TEST_CASE(arguments_after_two_dashes_follow_those_of_the_role) {
   const Step step(shell_role("ps", 1, "echo \"$1,$2,$MODE\"", "env = {MODE = \"fast\"}\n"));
   const std::vector<std::string> expected{"--epochs,3,fast"};
   BOOST_TEST(step.run(1, "task 0 -- --epochs 3") == expected, boost::test_tools::per_element());
+  BOOST_TEST(step.run(1, "task 0 --set cluster.join_timeout=9s -- --epochs 3") == expected,
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(arguments_of_the_program_are_passed_on_as_they_stand) {
+  const Step step(shell_role("ps", 1, "for word; do echo \"<$word>\"; done"));
+  const std::vector<std::string> expected{"<-->", "<--help>", "<--layers>", "<--name>", "<>", "<[64,32]>", "<[]>"};
+  BOOST_TEST(step.run(1, "task 0 -- --layers '[64,32]' '[]' '' --name -- --help") == expected,
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_step_of_another_number_of_tasks_is_told_so) {
