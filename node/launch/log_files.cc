@@ -22,7 +22,7 @@ namespace {
 /// Opens a file for writing, which no other run opens as long as it is open. Others may be able to write to the
 /// directory: nothing that they planted there is written to, and nothing is waited for. Returns why not.
 std::string open_alone(const std::filesystem::path& path, FileDescriptor& into) {
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   FileDescriptor file(open(path.c_str(), kFlags, 0644));
   if (!file.is_open()) return errno == ELOOP ? "it is a symbolic link" : strerror(errno);
   struct stat found {};

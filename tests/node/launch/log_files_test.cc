@@ -56,6 +56,15 @@ BOOST_AUTO_TEST_CASE(a_line_of_the_launcher_begins_behind_a_whole_line) {
   BOOST_TEST(content_of(directory.path() / "a.log") == "first\nwhole\nunfinished\ngap\nanother\nmore");
 }
 
+BOOST_AUTO_TEST_CASE(file_that_another_program_empties_begins_anew) {
+  const TemporaryDirectory directory;
+  detail::LogFiles files(directory.path(), {"a"});
+  BOOST_TEST(files.write(0, "old\nold\n").empty());
+  std::filesystem::resize_file(directory.path() / "a.log", 0);  // as logrotate does with copytruncate
+  BOOST_TEST(files.write(0, "new\n").empty());
+  BOOST_TEST(content_of(directory.path() / "a.log") == "new\n");
+}
+
 BOOST_AUTO_TEST_CASE(files_of_a_run_that_has_not_ended_are_refused) {
   const TemporaryDirectory directory;
   write_to(directory.path() / "z.log", "of yesterday");
