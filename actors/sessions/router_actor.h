@@ -11,7 +11,6 @@
 #include "actors/core/query.h"
 #include "actors/future.h"
 #include "actors/sessions/router.h"
-#include "actors/sessions/wake_times.h"
 
 namespace troupe::detail {
 
@@ -126,7 +125,7 @@ struct RouterSetting {
 struct RouterState {
   std::unique_ptr<Router> router;
   RouterSetting setting;
-  WakeTimes wakes;  // of TickDue
+  std::optional<TimePoint> wake;  // the earliest requested TickDue
   static inline const char* name = "router";
 
   [[nodiscard]] TimePoint now() const { return setting.clock->now(); }
