@@ -15,6 +15,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "actors/core/node_core.h"
@@ -119,8 +120,11 @@ BOOST_AUTO_TEST_CASE(node_that_ends_without_memory_tells_those_who_wait) {
 }
 
 BOOST_FIXTURE_TEST_CASE(use_of_a_value_that_ends_without_memory_ends_the_node, Pair) {
+  detail::NodeCore& core = a.core();
   const RRef<int> value = a.remote("a", &square, 3);
-  std::optional use(value.local_value(a));
+  // Of the test alone: a LocalValue's use may also be held, a moment longer, by the actor that granted it.
+  std::optional<detail::ValueUse> use(std::in_place, core.shared_from_this(), value.id(),
+                                      core.references().next_turn());
   {
     const testing::RefusedAllocation refused(1);
     use.reset();
