@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_stops_the_pool_waits_for_the_others_and_not_for_
   submit(pool, other.job());
   BOOST_TEST(other.state->begun.wait(in(5s)));
   std::promise<std::vector<RunningJob>> left;
-  submit(pool, {"stop", [&] { left.set_value(pool.stop(in(2s))); }});
+  submit(pool, {"stop", [&] { left.set_value(pool.stop(in(10s))); }});
   other.state->go_on.signal();
   BOOST_TEST(left.get_future().get().empty());
   BOOST_TEST(other.state->ended.signalled());
