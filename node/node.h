@@ -235,11 +235,12 @@ class Node final : public Scope {
   void serve();
 
   /// Ends the node together with the others: serves until every living member has called serve or shutdown and no work
-  /// is pending, then stops. Without a deadline it waits as long as the others' programs run; a member that dies is
-  /// left out. At `deadline` it leaves all the same: the log and the report name the nodes left behind and the pending
-  /// work. A second call returns at once.
-  /// Throws, at its end, RemoteError with the cause if the node has failed; std::logic_error if the program still holds
-  /// references and NodeOptions::leaks says `fail`. Throws RemoteError{bad_argument} at once where serve() does.
+  /// is pending, then stops. A served function that has returned a Future is pending only while its caller waits.
+  /// Without a deadline it waits as long as the others' programs run; a member that dies is left out. At `deadline` it
+  /// leaves all the same: the log and the report name the nodes left behind and the pending work. A second call returns
+  /// at once. Throws, at its end, RemoteError with the cause if the node has failed; std::logic_error if the program
+  /// still holds references and NodeOptions::leaks says `fail`. Throws RemoteError{bad_argument} at once where serve()
+  /// does.
   ShutdownReport shutdown(Deadline deadline = Deadline::while_peer_lives());
 
   /// Ends this node now; its peers see it go down. A served function may call it. The callers of that function, and of

@@ -107,7 +107,7 @@ Result<ServedCall> try_to_open(NodeCore& node, const Delivery& delivery, const W
   auto serving = lasting == Lasting::as_value
                      ? node.served_calls().begin_lasting(caller, delivery.envelope.request, delivery.due, operation)
                      : node.served_calls().begin(caller, delivery.envelope.request, operation);
-  if (lasting == Lasting::while_caller_waits && node.lives().is_over(caller)) serving->cancel();
+  if (node.lives().is_over(caller)) serving->caller_gone();
   auto scope = served_scope(node, delivery, site);
   scope->stop = serving->stop_token();
   return ServedCall{node.shared_from_this(),
@@ -267,6 +267,7 @@ void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject ta
   });
   if (failure) return done(*failure);
   if (auto* value = std::get_if<ValueBox>(&outcome)) return done(std::move(*value));
+  call->serving->answers_later(call->scope->due);
   std::get<LaterValue>(outcome)([call, done = std::move(done)](Result<ValueBox> value) {
     done(value ? std::move(value) : Result<ValueBox>(failed_later(*call, value.error())));
   });

@@ -12,6 +12,9 @@ struct ServedCalls::Serving::Table {
     bool lasting = false;
     std::string operation;
     TimePoint began;
+    bool caller_is_gone = false;
+    bool answers_later = false;
+    std::optional<TimePoint> due;  // of one that answers later
   };
 
   Table(std::shared_ptr<Clock> c, std::shared_ptr<Executor> p) : clock(std::move(c)), pool(std::move(p)) {}
@@ -41,6 +44,26 @@ ServedCalls::Serving::~Serving() {
   table_->calls.erase(key_);
 }
 
+void ServedCalls::Serving::caller_gone() {
+  bool lasting = false;
+  {
+    const std::lock_guard lock(table_->mutex);
+    const auto call = table_->calls.find(key_);
+    if (call == table_->calls.end()) return;  // a peer that lies has used its number twice
+    call->second.caller_is_gone = true;
+    lasting = call->second.lasting;
+  }
+  if (!lasting) stop_.request_stop();
+}
+
+void ServedCalls::Serving::answers_later(std::optional<TimePoint> due) {
+  const std::lock_guard lock(table_->mutex);
+  const auto call = table_->calls.find(key_);
+  if (call == table_->calls.end()) return;  // as above
+  call->second.answers_later = true;
+  call->second.due = due;
+}
+
 ServedCalls::ServedCalls(std::shared_ptr<Clock> clock, std::shared_ptr<Executor> pool)
     : table_(std::make_shared<Serving::Table>(std::move(clock), std::move(pool))) {}
 
@@ -53,8 +76,8 @@ std::shared_ptr<ServedCalls::Serving> ServedCalls::add(const NodeLife& caller, R
   serving->key_ = {caller, request};
   const TimePoint now = table_->clock->now();
   const std::lock_guard lock(table_->mutex);
-  table_->calls.insert_or_assign(serving->key_,
-                                 Serving::Table::Entry{serving->stop_, lasting, std::move(operation), now});
+  table_->calls.insert_or_assign(
+      serving->key_, Serving::Table::Entry{serving->stop_, lasting, std::move(operation), now, false, false, {}});
   const auto early = table_->early_cancels.find(caller);
   if (early != table_->early_cancels.end() && std::erase(early->second, request) > 0) serving->stop_.request_stop();
   return serving;
@@ -96,8 +119,10 @@ void ServedCalls::caller_gone(const NodeLife& caller) {
   {
     const std::lock_guard lock(table_->mutex);
     table_->early_cancels.erase(caller);
-    for (const auto& [key, call] : table_->calls) {
-      if (key.first == caller && !call.lasting) stops.push_back(call.stop);
+    for (auto& [key, call] : table_->calls) {
+      if (key.first != caller) continue;
+      call.caller_is_gone = true;
+      if (!call.lasting) stops.push_back(call.stop);
     }
   }
   for (const std::stop_source& stop : stops) request_stop(*table_->pool, stop);
@@ -115,6 +140,17 @@ void ServedCalls::stop() {
 std::size_t ServedCalls::size() const {
   const std::lock_guard lock(table_->mutex);
   return table_->calls.size();
+}
+
+std::size_t ServedCalls::awaited() const {
+  const TimePoint now = table_->clock->now();
+  const auto is_awaited = [now](const auto& entry) {
+    const Serving::Table::Entry& call = entry.second;
+    const bool is_unwanted = call.stop.stop_requested() || call.caller_is_gone || (call.due && *call.due <= now);
+    return !(call.answers_later && is_unwanted);
+  };
+  const std::lock_guard lock(table_->mutex);
+  return static_cast<std::size_t>(std::ranges::count_if(table_->calls, is_awaited));
 }
 
 std::vector<ServedFunction> ServedCalls::oldest(std::size_t count) const {

@@ -40,8 +40,12 @@ class ServedCalls {
 
     [[nodiscard]] std::stop_token stop_token() const { return stop_.get_token(); }
 
-    /// Asks the function to stop before it starts. REQUIRES: the token has no callbacks yet.
-    void cancel() { stop_.request_stop(); }
+    /// As ServedCalls::caller_gone, of a call that began after that. REQUIRES: the token has no callbacks yet.
+    void caller_gone();
+
+    /// The function has returned a Future, or is a Task that waits: from here on the call is awaited only until it is
+    /// asked to stop, its caller is gone or `due`.
+    void answers_later(std::optional<TimePoint> due);
 
    private:
     friend class ServedCalls;
@@ -69,6 +73,10 @@ class ServedCalls {
   void stop();
 
   [[nodiscard]] std::size_t size() const;
+
+  /// Returns how many calls keep the node from leaving: all but those that only wait, for nobody (MB-1). What completes
+  /// the Future of such a call may never come.
+  [[nodiscard]] std::size_t awaited() const;
 
   /// Returns the `count` oldest calls, the oldest first.
   [[nodiscard]] std::vector<ServedFunction> oldest(std::size_t count) const;

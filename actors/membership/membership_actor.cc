@@ -539,7 +539,8 @@ std::optional<NodeName> MembershipState::longest_standing() const {
 
 ShutdownAgreement::Count MembershipState::own_count() const {
   const NodeCounts counts = node_->counts();
-  return {counts.pending_requests + counts.served_calls + counts.waiting_calls + node_->executor().unfinished(),
+  const std::size_t served = node_->served_calls().awaited();
+  return {counts.pending_requests + served + counts.waiting_calls + node_->executor().unfinished(),
           node_->requests_started() - counts_asked_};
 }
 

@@ -23,7 +23,7 @@ namespace troupe::detail {
 class ShutdownAgreement {
  public:
   struct Count {
-    std::uint64_t active = 0;   ///< pending requests, and served functions and callbacks that are not done
+    std::uint64_t active = 0;   ///< pending requests, and served functions and callbacks that are not done, see MB-1
     std::uint64_t started = 0;  ///< requests that this incarnation ever sent
   };
 

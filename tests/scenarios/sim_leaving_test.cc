@@ -24,7 +24,18 @@ const std::vector<NodeName> kNames{"a", "b", "c"};
 std::int64_t next(std::int64_t x) { return x + 1; }
 Tensor large(std::int64_t mebibytes) { return zeros({mebibytes * 1024 * 1024}, DType::u8); }
 
-FunctionRegistry functions() { return {{"next", &next}, {"large", &large}}; }
+/// Answers when it is opened, which nobody does.
+class Door {
+ public:
+  Future<std::int64_t> opened(Scope& scope) { return kept_.emplace_back(scope).future(); }
+
+ private:
+  std::vector<Promise<std::int64_t>> kept_;
+};
+
+FunctionRegistry functions() {
+  return {{"next", &next}, {"large", &large}, {"Door", constructor<Door>}, {"Door::opened", &Door::opened}};
+}
 
 }  // namespace
 
@@ -78,6 +89,29 @@ BOOST_AUTO_TEST_CASE(node_that_shuts_down_at_a_deadline_says_whom_it_leaves) {
   BOOST_TEST(waited_for.front() == "not all have finished; still up: a, c");
   BOOST_TEST(world.trace_text().find("[b] shuts down before the others: not all have finished; still up: a, c") !=
              std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_leave_although_a_future_is_never_completed_once_nobody_waits_for_it) {
+  sim::World world({}, kNames, functions());
+  const Future<bool> b = world.on("b", [](Node& node) { return node.shutdown(60s).clean(); });
+  const Future<bool> c = world.on("c", [](Node& node) {
+    const RRef<Door> door = node.remote("b", constructor<Door>);
+    static_cast<void>(door.rpc_async(node.with({.deadline = Deadline::while_peer_lives()}), &Door::opened));
+    return node.shutdown(60s).clean();
+  });
+  const Future<bool> a = world.on("a", [](Node& node) {
+    const RRef<Door> door = node.remote("b", constructor<Door>);
+    const Scope impatient = node.with({.deadline = 5s});
+    static_cast<void>(door.remote(impatient, &Door::opened));
+    return error_of([&] { return door.rpc_sync(impatient, &Door::opened); }).code == ErrorCode::timeout &&
+           node.shutdown(60s).clean();
+  });
+  world.run_for(20s);
+  world.kill("c");
+  BOOST_TEST(a.get());
+  BOOST_TEST(b.get());
+  BOOST_TEST((world.now() < 40s));
+  BOOST_TEST((error_of([&] { return c.get(); }).code == ErrorCode::peer_down));
 }
 
 BOOST_AUTO_TEST_CASE(call_that_waits_for_its_next_attempt_keeps_the_nodes_together) {

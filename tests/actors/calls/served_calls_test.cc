@@ -205,6 +205,39 @@ BOOST_AUTO_TEST_CASE(report_names_the_oldest_first_and_no_more_than_wanted) {
   BOOST_TEST((calls.oldest(2) == std::vector(expected.begin(), expected.begin() + 2)));
 }
 
+BOOST_AUTO_TEST_CASE(call_that_only_waits_is_awaited_until_nobody_waits_for_it) {
+  const auto runs = calls.begin(kTrainer, {1});
+  const auto value_in_the_making = calls.begin_lasting(kTrainer, {2}, clock->now() + 10ms);
+  const auto is_over = [&](const auto& end, std::optional<TimePoint> due, bool is_lasting) {
+    const auto later = is_lasting ? calls.begin_lasting(kOther, {1}, due) : calls.begin(kOther, {1});
+    later->answers_later(due);
+    BOOST_TEST(calls.awaited() == 3U);
+    end();
+    return calls.awaited() == 2U && calls.size() == 3U;
+  };
+  for (const bool is_lasting : {false, true}) {
+    BOOST_TEST(is_over([&] { calls.cancelled(kOther, {1}); }, std::nullopt, is_lasting));
+    BOOST_TEST(is_over([&] { calls.caller_gone(kOther); }, std::nullopt, is_lasting));
+    BOOST_TEST(is_over([&] { clock->advance(5ms); }, clock->now() + 5ms, is_lasting));
+    BOOST_TEST(!is_over([&] { clock->advance(4ms); }, clock->now() + 5ms, is_lasting));
+  }
+  calls.caller_gone(kTrainer);
+  BOOST_TEST(value_in_the_making->stop_token().stop_requested());  // its time is over
+  BOOST_TEST(calls.awaited() == 2U);                               // functions that run are awaited all the same
+}
+
+BOOST_AUTO_TEST_CASE(call_of_a_caller_that_was_gone_before_is_told_to_stop_unless_its_value_stays) {
+  const auto waited_for = calls.begin(kTrainer, {1});
+  const auto value = calls.begin_lasting(kTrainer, {2}, std::nullopt);
+  for (const auto& call : {waited_for, value}) {
+    call->caller_gone();
+    call->answers_later(std::nullopt);
+  }
+  BOOST_TEST(waited_for->stop_token().stop_requested());
+  BOOST_TEST(!value->stop_token().stop_requested());
+  BOOST_TEST(calls.awaited() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(call_may_outlive_the_table) {
   auto other = std::make_unique<ServedCalls>(clock, pool);
   const auto call = other->begin(kTrainer, {1});
