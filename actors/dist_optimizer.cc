@@ -6,8 +6,10 @@
 #include <deque>
 #include <map>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
+#include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
 #include "actors/dist_autograd.h"
 #include "actors/shards/early_updates.h"
@@ -19,10 +21,17 @@
 namespace troupe {
 namespace {
 
-void require_context(const Scope& scope) {
-  if (scope.state().context) return;
-  throw std::logic_error(
-      "[DistOptimizer] the scope has no autograd context: step in the DistContext of the backward pass");
+/// Owners that a context never reached find no gradient in it, and none in one that has ended: that is known here.
+void require_context(const Scope& scope, std::string_view operation) {
+  if (!scope.state().context) {
+    throw std::logic_error(
+        "[DistOptimizer] the scope has no autograd context: step in the DistContext of the backward pass");
+  }
+  const auto& node = *scope.state().node;
+  if (auto ended = node.contexts().ended_for(scope.state(), node.name())) {
+    ended->operation = operation;
+    throw RemoteError(*std::move(ended));
+  }
 }
 
 std::vector<DistParameterGroup> one_group(std::vector<RRef<Variable>> parameters, const optim::RuleOptions& options) {
@@ -73,7 +82,7 @@ SharedOptimizer::SharedOptimizer(detail::SharedOptimizerParts parts) : parts_(st
 SharedOptimizer DistOptimizer::share() const { return SharedOptimizer(driver_->shared()); }
 
 double DistOptimizer::gradient_norm(const Scope& scope) const {
-  require_context(scope);
+  require_context(scope, "gradient_norm");
   std::map<NodeName, std::vector<RRef<Variable>>> by_owner;
   for (const DistParameterGroup& group : driver_->groups()) {
     for (const RRef<Variable>& parameter : group.parameters) by_owner[parameter.owner()].push_back(parameter);
@@ -103,7 +112,7 @@ double DistOptimizer::gradient_norm(const Scope& scope) const {
 }
 
 void DistOptimizer::overlap(const Scope& scope, const DistStepOptions& options) const {
-  require_context(scope);
+  require_context(scope, "overlap");
   if (options.max_norm) {
     throw std::invalid_argument(
         "[DistOptimizer] overlap with max_norm: the norm of all gradients is not known before the pass ends");
@@ -116,7 +125,7 @@ void DistOptimizer::overlap(const Scope& scope, const DistStepOptions& options) 
 }
 
 void DistOptimizer::step(const Scope& scope, const DistStepOptions& options) const {
-  require_context(scope);
+  require_context(scope, "step");
   msg::StepSettings settings = settings_of(*driver_, options);
   if (options.max_norm) {
     const double norm = std::abs(options.gradient_scale) * gradient_norm(scope);

@@ -68,13 +68,13 @@ class DistOptimizer final : public optim::RateGroups {
   ~DistOptimizer() = default;
 
   /// Updates every parameter that has a gradient in the context of `scope`, and waits until all owners have done so,
-  /// within the deadline of `scope`. Throws std::logic_error if `scope` has no context; RemoteError: context_aborted;
-  /// step_not_applied if no parameter has changed or will change on any owner; resource_exhausted if
-  /// kUnresolvedStepsMax steps are unresolved; StepUnknown (step_unknown) if the step was decided but an owner did not
-  /// confirm it in time or is gone: the node keeps asking, and outcome() returns the answer. Hogwild mode also throws
-  /// StepUnknown if the step failed on some owners only. `cause` names the first owner and its error. An option that is
-  /// out of range is bad_argument in `cause`; ValueError if max_norm is, if the norm is not finite, or if `lr` has
-  /// another number of rates than groups.
+  /// within the deadline of `scope`. Throws std::logic_error if `scope` has no context; RemoteError: context_aborted,
+  /// also if `scope` is a copy of that of a DistContext that is gone; step_not_applied if no parameter has changed or
+  /// will change on any owner; resource_exhausted if kUnresolvedStepsMax steps are unresolved; StepUnknown
+  /// (step_unknown) if the step was decided but an owner did not confirm it in time or is gone: the node keeps asking,
+  /// and outcome() returns the answer. Hogwild mode also throws StepUnknown if the step failed on some owners only.
+  /// `cause` names the first owner and its error. An option that is out of range is bad_argument in `cause`; ValueError
+  /// if max_norm is, if the norm is not finite, or if `lr` has another number of rates than groups.
   void step(const Scope& scope, const DistStepOptions& options = {}) const;
 
   /// Call it before the backward pass: every owner then computes the update of a parameter as soon as its gradient is

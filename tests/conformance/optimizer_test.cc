@@ -549,6 +549,33 @@ BOOST_FIXTURE_TEST_CASE(gradients_are_limited_by_value, OnSharedCluster) {
   twins.check(trainer);
 }
 
+// The second and the third optimizer are of owners that the context never reached: they would find no gradient.
+BOOST_FIXTURE_TEST_CASE(step_through_a_scope_whose_context_has_ended_is_refused, OnSharedCluster) {
+  const Twins twins(trainer, {"p1", "p2", "trainer"});
+  std::optional<Scope> left;
+  std::string released;
+  {
+    const DistContext context(trainer);
+    static_cast<void>(twins.backward_both(context, kInput, 1));
+    left = context;
+    released = "context " + context.id().text() + " does not exist or was released";
+  }
+  for (const Leaf& parameter : twins.far) {
+    DistOptimizer optimizer(trainer, optim::SgdOptions{.lr = 1.0}, {parameter});
+    const std::vector<std::pair<std::string, Error>> refused{
+        {"step", error_of([&] { optimizer.step(*left); })},
+        {"overlap", error_of([&] { optimizer.overlap(*left); })},
+        {"gradient_norm", error_of([&] { static_cast<void>(optimizer.gradient_norm(*left)); })}};
+    for (const auto& [operation, error] : refused) {
+      BOOST_TEST((error.code == ErrorCode::context_aborted), operation);
+      BOOST_TEST(error.operation == operation);
+      BOOST_TEST(error.message == released);
+      BOOST_TEST((error.execution == Execution::never));
+    }
+  }
+  twins.check(trainer);
+}
+
 BOOST_FIXTURE_TEST_CASE(norm_that_is_not_finite_or_limit_that_is_none_stops_the_step, OnSharedCluster) {
   const Twins twins(trainer);
   const DistOptimizer optimizer(trainer, optim::SgdOptions{.lr = 1.0}, twins.far);
