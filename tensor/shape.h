@@ -37,6 +37,8 @@ class InlineDims {
  public:
   InlineDims() = default;
   /// For `{2, 3}`. Why no std::initializer_list: GCC 12 does not compile one beside `co_yield` or `co_await`.
+  /// Why a template: in `Shape({4})` overload resolution prefers the copy of `{4}`, which is no template.
+  template <int = 1>
   InlineDims(Extent only) noexcept : values_{only}, size_(1) {}  // NOLINT(google-explicit-constructor)
   template <std::convertible_to<Extent>... Rest>
     requires(sizeof...(Rest) > 0)

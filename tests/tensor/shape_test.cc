@@ -1,8 +1,10 @@
 #include "tensor/shape.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tensor/create.h"
@@ -34,6 +36,17 @@ BOOST_AUTO_TEST_CASE(a_shape_is_made_of_any_integers_and_of_a_vector) {
   BOOST_TEST(Shape(std::vector<std::int64_t>{}) == Shape{});
   BOOST_CHECK_THROW(static_cast<void>(Shape(std::vector<std::int64_t>(17, 1))), ShapeError);
   BOOST_CHECK_THROW(zeros({std::numeric_limits<std::size_t>::max()}), ShapeError);
+}
+
+BOOST_AUTO_TEST_CASE(a_shape_of_one_axis_in_braces_is_written_as_one_of_several) {
+  const std::size_t count = 4;
+  BOOST_TEST(Shape({4}) == Shape{4});
+  BOOST_TEST(Shape({count}) == Shape{4});
+  BOOST_TEST(Shape({2, 4}) == (Shape{2, 4}));
+  BOOST_TEST(Strides({4}) == Strides{4});
+  BOOST_TEST(ones(Shape({4})).shape() == Shape{4});
+  BOOST_TEST(ones({4}).shape() == Shape{4});
+  static_assert(!std::is_convertible_v<int, Shape>);  // ones(4) does not compile
 }
 
 BOOST_AUTO_TEST_CASE(impossible_shapes_are_refused) {
