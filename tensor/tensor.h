@@ -120,6 +120,8 @@ class Tensor {
   /// Overwrites every element. `source` is broadcast to this shape and converted to this dtype. Throws ShapeError
   /// `[copy_from] (3) does not broadcast to (2, 4)`.
   void copy_from(const Tensor& source);
+  /// Throws ShapeError `[fill] one element is written more than once: (2, 3) strides (0, 1)`, as copy_from does;
+  /// DTypeError `[fill] not a value of u8: 300`.
   void fill(double value);
 
   // Views. They copy no elements unless the comment says so. Negative dimensions count from the end: -1 is the last.

@@ -46,6 +46,8 @@ void Tensor::copy_from(const Tensor& source) {
 
 void Tensor::fill(double value) {
   require_defined("fill");
+  detail::require_value_of("fill", value, dtype_);
+  detail::require_distinct_elements("fill", *this);
   copy_from(full({}, value, dtype_, device()));
 }
 

@@ -64,6 +64,15 @@ BOOST_AUTO_TEST_CASE(copy_from_broadcasts_and_converts_into_a_view) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(fill_is_refused_where_one_element_is_written_more_than_once_and_for_no_value_of_the_dtype) {
+  const Tensor x = zeros({3});
+  expect_error<ShapeError>("[fill] one element is written more than once: (2, 3) strides (0, 1)", [&] {
+    x.expand({2, 3}).fill(1.0);
+  });
+  expect_error<DTypeError>("[fill] not a value of u8: 300", [] { zeros({3}, DType::u8).fill(300.0); });
+  BOOST_TEST(same_bytes(x, zeros({3})));
+}
+
 BOOST_AUTO_TEST_CASE(copy_from_an_overlapping_view_reads_before_it_writes) {
   const Tensor x = arange(5);
   x.slice(0, 1, 5).copy_from(x.slice(0, 0, 4));
