@@ -47,6 +47,13 @@ std::vector<GivenTable>* tables_of(GivenConfig& config, std::string_view section
   return section == "host" ? &config.hosts : nullptr;
 }
 
+/// Returns false if the file could not be read that far, or a table of it has no name: that is a problem already.
+bool are_all_named(const GivenConfig& config, const std::vector<GivenTable>& tables) {
+  const auto is_of_file = [](const ConfigProblem& problem) { return problem.origin.layer == Origin::Layer::file; };
+  if (tables.empty()) return std::none_of(config.problems.begin(), config.problems.end(), is_of_file);
+  return std::none_of(tables.begin(), tables.end(), [](const GivenTable& table) { return name_of(table).empty(); });
+}
+
 void apply(GivenConfig& config, const Override& change, const std::function<std::string(std::string_view)>& spelled) {
   const auto problem = [&](std::string_view place, const std::string& what) {
     config.problems.push_back({change.origin, fmt::format("{}: {}", place, what)});
@@ -73,7 +80,7 @@ void apply(GivenConfig& config, const Override& change, const std::function<std:
     found = true;
   }
   const std::vector<std::string_view> known(names.begin(), names.end());
-  if (!found) {
+  if (!found && are_all_named(config, *tables)) {
     problem(change.section,
             fmt::format("no {} \"{}\"{}", change.section, change.name, did_you_mean(change.name, known)));
   }

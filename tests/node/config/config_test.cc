@@ -451,6 +451,21 @@ BOOST_AUTO_TEST_CASE(overrides_that_name_nothing_are_refused) {
               {R"(command line: role.ps.count: expected an integer, found "many")"});
 }
 
+BOOST_AUTO_TEST_CASE(overrides_of_a_role_add_no_error_to_that_of_a_file_whose_names_are_not_known) {
+  const Variables variables{{"TROUPE__ROLE__PS__COUNT", "2"}};
+  const std::vector<std::string> sets{"role.ps.count=2"};
+  check_lines(errors_of((path() / "absent.toml").string(), variables, sets),
+              {"absent.toml: cannot read: No such file or directory"});
+  check_lines(errors("[role]\nname = \"ps\"\n", variables, sets),
+              {"cluster.toml:1: role: expected [[role]], found [role]"});
+  check_lines(
+      errors("[[role]]\nnmae = \"ps\"\ncommand = [\"./ps\"]\n", variables, sets),
+      {"cluster.toml:1: role.name: missing", R"(cluster.toml:2: role.nmae: unknown key, did you mean "name"?)"});
+  check_lines(errors("[[role]]\nname = 7\ncommand = [\"./ps\"]\n", variables, sets),
+              {"cluster.toml:2: role.name: expected a string, found integer 7"});
+  check_lines(errors("[cluster]\nport = 0\n", {}, {"host.a.user=\"b\""}), {R"(command line: host: no host "a")"});
+}
+
 BOOST_AUTO_TEST_CASE(unreadable_and_malformed_files_are_one_line) {
   check_lines(errors_of((path() / "absent.toml").string()), {"absent.toml: cannot read: No such file or directory"});
   check_lines(errors_of(path().string() + "/."), {".: cannot read: Is a directory"});
