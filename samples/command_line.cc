@@ -1,8 +1,10 @@
 #include "samples/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace samples {
@@ -20,6 +22,16 @@ template <class Value>
 struct NumberOf<std::optional<Value>> {
   using Type = Value;
 };
+
+/// As CLI::PositiveNumber, which takes NaN and infinity, too.
+CLI::Validator is_positive() {
+  const auto check = [](const std::string& text) {
+    double value = 0;
+    const bool fits = CLI::detail::lexical_cast(text, value) && value > 0 && std::isfinite(value);
+    return fits ? std::string() : "not a positive number: " + text;
+  };
+  return {check, "POSITIVE"};
+}
 
 }  // namespace
 
@@ -54,7 +66,7 @@ void CommandLine::add(const std::string& name, Value& value, const std::string& 
 
 template <class Value>
 void CommandLine::add_positive(const std::string& name, Value& value, const std::string& help) {
-  parser_->add(name, value, help).check(CLI::PositiveNumber);
+  parser_->add(name, value, help).check(is_positive());
 }
 
 void CommandLine::add_flag(const std::string& name, bool& value, const std::string& help) {

@@ -62,7 +62,8 @@ BOOST_AUTO_TEST_CASE(values_beyond_their_bounds_are_refused) {
   BOOST_TEST(refuses({"--epochs", "101"}));
   BOOST_TEST(refuses({"--epochs", "2.5"}));
   BOOST_TEST(refuses({"--counts", "1,9"}));
-  BOOST_TEST(refuses({"--rate", "0"}));
+  for (const char* rate_of_none : {"0", "-1", "nan", "-nan", "inf", "1e999", "fast"})
+    BOOST_TEST(refuses({"--rate", rate_of_none}), rate_of_none);
   BOOST_TEST(refuses({"--requests", "-1"}));
   BOOST_TEST(refuses({"--unknown"}));
 }
