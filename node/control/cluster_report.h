@@ -43,8 +43,9 @@ struct StackReport {
 struct LaunchedNode {
   NodeName name;
   int pid = 0;
-  std::string end;   ///< "exit status 3", "killed by signal 9 (SIGKILL)"; empty while it runs
-  std::string host;  ///< its [[host]]; empty without one: the launcher's machine
+  std::string end;               ///< "exit status 3", "killed by signal 9 (SIGKILL)"; empty while it runs
+  std::string host;              ///< its [[host]]; empty without one: the launcher's machine
+  std::uint64_t lost_lines = 0;  ///< of its output: dropped, because their reader was slower
   friend bool operator==(const LaunchedNode&, const LaunchedNode&) = default;
 };
 

@@ -91,7 +91,20 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BusyThread, job, age, waiting)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StackInfo, counts, calls, served, values, contexts, barriers, threads, silent)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NodeReport, phase, rank, age, members, counts)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StackReport, node, stack)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchedNode, name, pid, end, host)
+
+void to_json(nlohmann::json& value, const LaunchedNode& node) {
+  value = {
+      {"name", node.name}, {"pid", node.pid}, {"end", node.end}, {"host", node.host}, {"lost_lines", node.lost_lines}};
+}
+
+void from_json(const nlohmann::json& value, LaunchedNode& node) {
+  value.at("name").get_to(node.name);
+  value.at("pid").get_to(node.pid);
+  value.at("end").get_to(node.end);
+  value.at("host").get_to(node.host);
+  node.lost_lines = value.value("lost_lines", LaunchedNode().lost_lines);
+}
+
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchReport, cluster, file, age, nodes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LogLine, node, place, is_error, text)
 

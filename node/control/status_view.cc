@@ -83,6 +83,7 @@ ClusterView assemble(const std::string& id, uid_t user, Parts parts) {
         if (launcher.from.node.empty()) view.rank = rank++;  // that of a part knows the order of its own only
         view.host = launched.host;
         view.launcher = launcher.from.node;
+        view.lost_lines = launched.lost_lines;
         add(std::move(view));
       }
     } catch (const ReportError& error) {
@@ -135,10 +136,12 @@ PeerTraffic total(const DebugInfo& counts) {
 TextTable node_table(const ClusterView& cluster) {
   const bool has_hosts =
       std::any_of(cluster.nodes.begin(), cluster.nodes.end(), [](const NodeView& node) { return !node.host.empty(); });
+  const bool has_losses = std::ranges::any_of(cluster.nodes, [](const NodeView& node) { return node.lost_lines > 0; });
   TextTable table({{"NODE"},
                    {has_hosts ? "HOST" : ""},
                    {"RANK", kRight},
                    {"PID", kRight},
+                   {has_losses ? "LINES LOST" : "", kRight},
                    {"STATE"},
                    {"UP", kRight},
                    {"OWNERS", kRight},
@@ -154,13 +157,14 @@ TextTable node_table(const ClusterView& cluster) {
   for (const NodeView& node : cluster.nodes) {
     const std::string rank = node.rank ? std::to_string(*node.rank) : "";
     const std::string pid = node.pid > 0 ? std::to_string(node.pid) : "";
+    const std::string lost = node.lost_lines > 0 ? text_of(node.lost_lines) : "";
     if (!node.report) {
-      table.add({visible_line(node.name), visible_line(node.host), rank, pid, visible_line(node.problem)});
+      table.add({visible_line(node.name), visible_line(node.host), rank, pid, lost, visible_line(node.problem)});
       continue;
     }
     const DebugInfo& counts = node.report->counts;
     const PeerTraffic traffic = total(counts);
-    table.add({visible_line(node.name), visible_line(node.host), rank, pid, state_of(*node.report),
+    table.add({visible_line(node.name), visible_line(node.host), rank, pid, lost, state_of(*node.report),
                shown(node.report->age), text_of(counts.owners), text_of(counts.handles), text_of(counts.forks),
                text_of(counts.pending_calls), text_of(counts.waiting_calls), text_of(counts.served_calls),
                text_of(counts.contexts),
@@ -363,6 +367,7 @@ std::string json_of(const std::vector<ClusterView>& clusters) {
     for (const NodeView& node : cluster.nodes) {
       json one{{"name", node.name}, {"pid", node.pid}};
       if (!node.host.empty()) one["host"] = node.host;
+      if (node.lost_lines > 0) one["lost_lines"] = node.lost_lines;
       one["rank"] = node.rank ? json(*node.rank) : json(nullptr);
       if (node.report) one["report"] = json::parse(json_of(*node.report));
       else one["problem"] = node.problem;

@@ -23,6 +23,7 @@ struct NodeView {
   std::string problem;                ///< why there is no report: "no answer within 2000 ms: its process is stopped"
   std::optional<NodeReport> report;   ///< its own report
   std::string launcher = {};          ///< ControlName::node of its launcher, if that reports it
+  std::uint64_t lost_lines = 0;       ///< of its output, as its launcher says
 };
 
 struct ClusterView {

@@ -284,7 +284,7 @@ class Launcher {
 
   LaunchedNode launched(std::size_t rank) const {
     return {plan_.nodes[rank].name, pid_of(rank), ends_[rank],
-            plan_.hosts.empty() ? "" : plan_.hosts[host_of_[rank]].name};
+            plan_.hosts.empty() ? "" : plan_.hosts[host_of_[rank]].name, view_.backlog().lost_lines(rank)};
   }
 
   LaunchReport report() const {

@@ -44,6 +44,7 @@ void LogBacklog::push(std::size_t node, Output stream, std::string_view bytes) {
 
 void LogBacklog::push_loss(const LogLoss& loss) {
   pieces_.push_back({loss.node, loss.stream, {}, loss});
+  lost_lines_[loss.node] += loss.lines;
   size_ += kPieceCost;
   if (slow_ && size_ > kMax) drop_oldest();
 }
@@ -104,6 +105,11 @@ LogBacklog::Taken LogBacklog::take(std::size_t bytes) {
   return taken;
 }
 
+std::uint64_t LogBacklog::lost_lines(std::size_t node) const {
+  const auto lost = lost_lines_.find(node);
+  return lost == lost_lines_.end() ? 0 : lost->second;
+}
+
 void LogBacklog::clear() { *this = LogBacklog(); }
 
 void LogBacklog::append(std::optional<std::size_t> node, Output stream, std::string_view bytes) {
@@ -136,7 +142,9 @@ void LogBacklog::drop_oldest() {
 
 LogBacklog::Dropped& LogBacklog::drop(std::size_t node, Output stream, std::string_view bytes) {
   Dropped& dropped = dropped_[{node, stream}];
-  dropped.lines += static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
+  const auto lines = static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
+  dropped.lines += lines;
+  lost_lines_[node] += lines;
   dropped.bytes += bytes.size();
   dropped.in_line = !bytes.empty() && kLineEnds.find(bytes.back()) == std::string_view::npos;
   lost_ += bytes.size();

@@ -83,6 +83,9 @@ class LogBacklog {
   /// Takes the oldest pieces, until they have `bytes` together.
   [[nodiscard]] Taken take(std::size_t bytes);
 
+  /// Returns how many ends of lines of `node` were dropped until now, here or before they came here.
+  [[nodiscard]] std::uint64_t lost_lines(std::size_t node) const;
+
   /// Drops all, and counts nothing.
   void clear();
 
@@ -104,6 +107,7 @@ class LogBacklog {
   std::deque<LogPiece> pieces_;
   std::size_t size_ = 0;
   std::map<Stream, Dropped> dropped_;
+  std::map<std::size_t, std::uint64_t> lost_lines_;
   std::uint64_t lost_ = 0;    ///< bytes of dropped_, since the last take()
   bool waits_ = false;        ///< nodes are not read
   bool slow_ = false;         ///< the reader is

@@ -99,6 +99,20 @@ BOOST_AUTO_TEST_CASE(transports_are_keyed_by_peer_and_a_node_of_an_older_version
   BOOST_CHECK_THROW(static_cast<void>(parse_node_report(report.dump())), ReportError);
 }
 
+BOOST_AUTO_TEST_CASE(nodes_of_an_older_launcher_are_read_without_their_lost_lines) {
+  const LaunchedNode node{"ps0", 101, "", "b", 12'345};
+  BOOST_TEST((parse_launched_node(json_of(node)) == node));
+  const json whole = json::parse(json_of(node));
+  for (const auto& [key, value] : whole.items()) {
+    json part = whole;
+    part.erase(key);
+    if (key == "lost_lines") BOOST_TEST((parse_launched_node(part.dump()) == LaunchedNode{"ps0", 101, "", "b"}));
+    else BOOST_CHECK_THROW(static_cast<void>(parse_launched_node(part.dump())), ReportError);
+    part[key] = json::array();
+    BOOST_CHECK_THROW(static_cast<void>(parse_launched_node(part.dump())), ReportError);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(lines_of_an_older_launcher_are_read_without_their_end) {
   const LogReport report{.next = 7, .end = 9, .more = true, .over = false, .lines = {{"ps", 4, false, "one"}}};
   BOOST_TEST((parse_log_report(json_of(report)) == report));

@@ -192,6 +192,22 @@ BOOST_AUTO_TEST_CASE(text_has_a_row_for_each_node_and_one_for_each_peer) {
              "ps0             3   4  yes                5000      6001        8        9\n");
 }
 
+BOOST_AUTO_TEST_CASE(lines_of_output_that_were_dropped_are_shown_once_there_are_any) {
+  LaunchReport launch = testing::sample_launch_report();
+  const auto view = [&] { return views_of({launcher(launch), node("ps0")}).at(0); };
+  BOOST_TEST(text_of(view(), PeersShown::busiest).find("LOST") == std::string::npos);
+  BOOST_TEST(json_of({view()}).find("lost") == std::string::npos);
+  launch.nodes[0].lost_lines = 123;
+  launch.nodes[1].lost_lines = 45'678;
+  const std::string text = text_of(view(), PeersShown::busiest);
+  BOOST_TEST(text.find("NODE     HOST  RANK  PID  LINES LOST  STATE") != std::string::npos, text);
+  BOOST_TEST(text.find("ps0               0    7         123  serving") != std::string::npos, text);
+  BOOST_TEST(text.find("trainer  b        1  102       45678  ended: killed") != std::string::npos, text);
+  const auto nodes = nlohmann::json::parse(json_of({view()})).at(0).at("nodes");
+  BOOST_TEST(nodes.at(0).at("lost_lines") == 123);
+  BOOST_TEST(nodes.at(1).at("lost_lines") == 45'678);
+}
+
 BOOST_AUTO_TEST_CASE(state_says_which_peers_a_node_does_not_hear_and_for_how_long) {
   NodeReport report = testing::sample_node_report();
   report.counts.unreachable = {{"ps1", 4200ms}, {"trainer", 9s}};

@@ -199,11 +199,15 @@ BOOST_FIXTURE_TEST_CASE(a_loss_that_came_from_elsewhere_is_passed_on_or_counted,
   const LogBacklog::Taken taken = backlog.take(kAll);
   BOOST_TEST_REQUIRE(taken.pieces.size() == 3U);
   BOOST_TEST((taken.pieces[1].loss == loss));
+  BOOST_TEST(backlog.lost_lines(1) == 7U);
   backlog.push(1, Output::out, "one\n");
   backlog.push_loss(loss);
   fill();
   BOOST_TEST(has_room_in_the_end(backlog, kStart + 10s));
+  BOOST_TEST(backlog.lost_lines(1) == 15U);  // 7 + 7 + 1, before the reader is told of it and after
   BOOST_TEST((backlog.take(1).losses.at(1) == LogLoss{1, Output::out, 8, 704}));
+  BOOST_TEST(backlog.lost_lines(1) == 15U);
+  BOOST_TEST(backlog.lost_lines(2) == 0U);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_loss_that_nothing_follows_is_told, Stuck) {
