@@ -32,11 +32,14 @@ struct Membership::State {
 
   [[nodiscard]] bool is_here(const NodeName& name) const { return name == node.name() || node.lives().up(name); }
 
+  /// Forgets the place of a member that is gone and whose rank another has. REQUIRES: the mutex is held.
+  void forget_if_replaced(const NodeName& name);
+
   NodeCore& node;
   MembershipActor actor;
   mutable std::mutex mutex;
-  std::map<NodeName, msg::Member> known;                                      // guarded by mutex; and former members
-  std::map<std::uint32_t, NodeName> by_rank;                                  // guarded by mutex
+  std::map<NodeName, msg::Member> known;      // guarded by mutex; and former members whose ranks are free
+  std::map<std::uint32_t, NodeName> by_rank;  // guarded by mutex
   std::vector<std::function<void(const Peer&, const Error&)>> down_handlers;  // guarded by mutex
   bool handlers_are_dropped = false;                                          // guarded by mutex
   std::optional<Error> declared_dead;                                         // guarded by mutex
@@ -55,6 +58,14 @@ std::string Membership::State::others() const {
   std::string names;
   for (const Peer& peer : node.lives().up()) names += (names.empty() ? "" : ", ") + peer.name;
   return names.empty() ? "no other node" : names;
+}
+
+void Membership::State::forget_if_replaced(const NodeName& name) {
+  const auto place = known.find(name);
+  if (place == known.end() || is_here(name)) return;
+  const auto holder = by_rank.find(place->second.rank);
+  if (holder == by_rank.end() || holder->second == name) return;
+  known.erase(place);
 }
 
 Error with_seeds(Error error, const std::vector<Seed>& seeds) {
@@ -241,7 +252,8 @@ void Membership::learned(const msg::Member& member) {
     if (at != state_->by_rank.end() && at->second == member.name) state_->by_rank.erase(at);
   }
   state_->known[member.name] = member;
-  state_->by_rank[member.rank] = member.name;
+  const NodeName former = std::exchange(state_->by_rank[member.rank], member.name);
+  state_->forget_if_replaced(former);
 }
 
 void Membership::forgotten(const msg::Member& member) {
@@ -351,6 +363,7 @@ void Membership::peer_down(const Peer& peer, const Error& why) {
   {
     std::lock_guard lock(state_->mutex);
     if (why.code == ErrorCode::you_are_dead && !state_->declared_dead) state_->declared_dead = why;
+    state_->forget_if_replaced(peer.name);
     handlers = state_->down_handlers;
   }
   NodeCore& node = state_->node;

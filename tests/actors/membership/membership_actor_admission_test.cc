@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
@@ -131,6 +132,33 @@ BOOST_AUTO_TEST_CASE(whose_rank_another_has_gets_it_when_that_one_is_gone) {
   leaving->die();
   BOOST_TEST((membership().info("p3").value() == WorkerInfo{"p3", 2}));
   BOOST_TEST(!missing(3).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(who_is_gone_has_its_rank_until_another_takes_it) {
+  membership().found({{}, "trainer", 0});
+  auto leaving = peer("p1", 1);
+  static_cast<void>(leaving->ask("m", "membership", join_of(*leaving)));
+  leaving->die();
+  BOOST_TEST((membership().info("p1").value() == WorkerInfo{"p1", 1}));
+  const auto next = peer("p2", 2);
+  BOOST_TEST(outcome(next->ask("m", "membership", join_of(*next))) == "m:0 p2:1");
+  BOOST_TEST(!membership().info("p1").ok());
+  const auto again = peer("p1", 3);  // up, and not in yet
+  BOOST_TEST((membership().infos() == std::vector<WorkerInfo>{{"m", 0}, {"p2", 1}}));
+  BOOST_TEST(outcome(again->ask("m", "membership", join_of(*again))) == "m:0 p1:2 p2:1");
+  BOOST_TEST((membership().info("p1").value() == WorkerInfo{"p1", 2}));
+}
+
+BOOST_AUTO_TEST_CASE(whose_rank_is_taken_before_its_end_is_known_loses_it_with_its_end) {
+  BarePeer seed(hub, "p1", 1);
+  const auto leaving = peer("p2", 2);
+  join_through(seed, {place_of(seed, 0, 1), own_place(1, 2), place_of(*leaving, 2, 3)});
+  const auto next = peer("p3", 3);
+  seed.say("m", "membership", msg::MemberJoined{4, place_of(*next, 2, 4)});
+  BOOST_TEST((membership().info("p2").value() == WorkerInfo{"p2", 2}));  // it may live on: the seed may be cut off
+  leaving->die();
+  BOOST_TEST(!membership().info("p2").ok());
+  BOOST_TEST((membership().info(2).value() == WorkerInfo{"p3", 2}));
 }
 
 BOOST_AUTO_TEST_CASE(an_epoch_that_a_life_says_of_itself_does_not_end_its_next_life,
