@@ -133,7 +133,7 @@ struct ShutdownAgreed {
 };
 
 /// The value of one member at a barrier of a group. At a partial one without a receiver the last frame of `value` is
-/// an EntryNote (actors/collectives/partial_meetings.h), not a part of the value.
+/// an EntryNote (actors/membership/entry_note.h), not a part of the value.
 struct Contribution {
   Fingerprint type;  ///< of the value
   Payload value;     ///< without references and boundary: every member may receive it

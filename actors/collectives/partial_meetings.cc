@@ -1,12 +1,8 @@
 #include "actors/collectives/partial_meetings.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <tuple>
+#include <set>
 #include <utility>
-
-#include "messages/values.h"
 
 namespace troupe::detail {
 
@@ -19,11 +15,11 @@ EntryNote PartialMeetings::note(const PartialPlace& place, const BarrierEntryId&
 }
 
 PartialMeetings::Verdict PartialMeetings::judge(const BarrierEntryId& own, const std::vector<EntryNote>& notes) {
-  const auto is_late = [&notes](const BarrierEntryId& entry) {
-    return std::ranges::any_of(notes, [&](const EntryNote& note) { return std::ranges::count(note.met, entry) != 0; });
-  };
-  if (is_late(own)) return Verdict::late;
-  return std::ranges::any_of(notes, is_late, &EntryNote::entry) ? Verdict::again : Verdict::met;
+  std::set<BarrierEntryId> met;
+  for (const EntryNote& note : notes) met.insert(note.met.begin(), note.met.end());
+  if (met.contains(own)) return Verdict::late;
+  const auto is_late = [&met](const EntryNote& note) { return met.contains(note.entry); };
+  return std::ranges::any_of(notes, is_late) ? Verdict::again : Verdict::met;
 }
 
 void PartialMeetings::passed(const PartialPlace& place, const NodeLife& leader, const std::vector<EntryNote>& notes) {
@@ -68,23 +64,6 @@ std::vector<PartialMeetings::MeetingReport> PartialMeetings::take_reports(const 
     reports.push_back({next.name, place, {*own, last.met}});
   }
   return reports;
-}
-
-void add_note(msg::Contribution& own, const EntryNote& note) {
-  own.value.tensors.push_back(to_payload(nullptr, note).bytes);  // the last frame: the value's own are counted
-}
-
-EntryNote take_note(msg::Contribution& brought) {
-  Frames& frames = brought.value.tensors;
-  msg::Payload payload;
-  if (!frames.empty()) {
-    const Frame note = std::move(frames.back());
-    frames.pop_back();
-    if (note.device != Device::cpu())
-      throw DecodeError(fmt::format("[decode] a note in memory of {}", to_string(note.device)));
-    payload.bytes = make_frame({note.bytes.begin(), note.bytes.end()});  // another process could change them meanwhile
-  }
-  return std::get<0>(from_payload<EntryNote>(payload));
 }
 
 }  // namespace troupe::detail

@@ -18,20 +18,10 @@
 #include <vector>
 
 #include "actors/core/lives.h"
+#include "actors/membership/entry_note.h"
 #include "messages/ids.h"
-#include "messages/membership.h"
 
 namespace troupe::detail {
-
-/// What a member says of its entry. Travels with its contribution.
-struct EntryNote {
-  BarrierEntryId entry;
-  std::vector<BarrierEntryId> met;  ///< the entries of the last meeting that it passed there; empty if at this leader
-  template <class Archive>
-  void serialize(Archive& ar) {
-    ar(entry, met);
-  }
-};
 
 /// A place where the members of a group meet for one operation. It stays the same when the leader changes.
 struct PartialPlace {
@@ -96,11 +86,5 @@ class PartialMeetings {
   std::map<PartialPlace, int> entering_;  // guarded by mutex_: unanswered entries
   std::deque<PartialPlace> added_;        // guarded by mutex_: those of last_, the first one first
 };
-
-/// Adds `note` to a contribution.
-void add_note(msg::Contribution& own, const EntryNote& note);
-
-/// Takes it out again. Throws DecodeError if there is none, or if it is in memory of a GPU.
-[[nodiscard]] EntryNote take_note(msg::Contribution& brought);
 
 }  // namespace troupe::detail

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <utility>
 
+#include "actors/membership/entry_note.h"
+
 namespace troupe::detail {
 namespace {
 
@@ -204,6 +206,7 @@ void Barriers::settle(Places::iterator at) {
       passed.values.emplace_back(name, std::move(entry.own));
       told.emplace_back(name, std::move(entry.answer));
     }
+    if (place.without_dead && place.receiver.empty()) merge_notes(passed.values);
     for (auto& [name, answer] : told)
       met.push_back({std::move(answer), all, place.receiver.empty() || place.receiver == name});
   }

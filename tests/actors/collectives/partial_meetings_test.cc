@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "messages/values.h"
-
 namespace troupe::detail {
 namespace {
 
@@ -89,26 +87,6 @@ BOOST_AUTO_TEST_CASE(places_that_are_kept_are_so_many_and_no_more) {
     meetings.passed({std::to_string(i), {}}, kA, notes_of({entry("b", 1)}));
   BOOST_TEST(meetings.note({"0", {}}, entry("b", 2), kB).met.empty());
   BOOST_TEST(meetings.note({"1", {}}, entry("b", 2), kB).met.size() == 1U);
-}
-
-BOOST_AUTO_TEST_CASE(note_travels_with_a_contribution_and_leaves_it_as_it_was) {
-  msg::Contribution own;
-  own.value = to_payload(nullptr, std::string("seven"));
-  add_note(own, {entry("b", 2), {entry("c", 1)}});
-  const EntryNote note = take_note(own);
-  BOOST_TEST((note.entry == entry("b", 2)));
-  BOOST_TEST((note.met == std::vector<BarrierEntryId>{entry("c", 1)}));
-  BOOST_TEST(std::get<0>(from_payload<std::string>(own.value)) == "seven");
-  BOOST_CHECK_THROW(static_cast<void>(take_note(own)), DecodeError);
-}
-
-BOOST_AUTO_TEST_CASE(note_in_memory_of_a_gpu_is_refused_unread) {
-  msg::Contribution own;
-  add_note(own, {entry("b", 2), {}});
-  own.value.tensors.back().device = Device::cuda(0);
-  BOOST_CHECK_EXCEPTION(static_cast<void>(take_note(own)), DecodeError, [](const DecodeError& error) {
-    return std::string(error.what()) == "[decode] a note in memory of cuda:0";
-  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

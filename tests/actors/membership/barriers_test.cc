@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "actors/group.h"
+#include "actors/membership/entry_note.h"
 #include "messages/values.h"
 #include "tests/support/counting_new.h"
 
@@ -508,6 +509,32 @@ BOOST_AUTO_TEST_CASE(what_many_members_bring_is_held_once_while_they_are_answere
   enter(members.back());
   BOOST_TEST(bytes_told >= kMembers * kMembers * kBytes);
   BOOST_TEST(peak.bytes() < 3 * kMembers * kBytes);
+}
+
+// The leader of the round before is gone: each member says which n entries it met there.
+BOOST_AUTO_TEST_CASE(next_leader_tells_each_member_as_many_entries_that_have_met_as_there_are_members) {
+  for (const std::size_t members_left : {16U, 32U, 64U}) {
+    std::vector<NodeName> members;
+    for (std::size_t i = 100; i < 100 + members_left; ++i) members.push_back("n" + std::to_string(i));
+    Barriers barriers(members.front());
+    std::vector<BarrierEntryId> met;
+    for (const NodeName& member : members) {
+      barriers.came(member);
+      met.push_back(Place::entry(member, 1));
+    }
+    std::size_t answers = 0;
+    std::size_t entries_told = 0;
+    for (const NodeName& member : members) {
+      msg::BarrierEntered entered{Place::entry(member, 2), "all_gather", members, {}, true, {}, {}};
+      add_note(entered.own, {entered.entry, met});
+      barriers.enter({}, member, std::move(entered), [&](Result<msg::BarrierPassed> passed) {
+        ++answers;
+        for (auto& [name, brought] : passed.value().values) entries_told += take_note(brought).met.size();
+      });
+    }
+    BOOST_TEST(answers == members_left);
+    BOOST_TEST(entries_told == members_left * members_left);  // not the third power
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
