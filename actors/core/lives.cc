@@ -6,12 +6,15 @@ namespace troupe::detail {
 
 bool Lives::begin(const Peer& peer) {
   std::lock_guard lock(mutex_);
-  const auto [at, is_new] = names_.try_emplace(peer.name);
-  Name& name = at->second;
-  if (is_new) {
-    name.last = peer;
+  const auto at = names_.find(peer.name);
+  if (at == names_.end()) {
+    Order place(1);
+    place.front() = &*names_.try_emplace(peer.name, Name{.last = peer}).first;
+    place.front()->second.place = place.begin();
+    up_.splice(up_.end(), place);
     return true;
   }
+  Name& name = at->second;
   if (name.last.incarnation == peer.incarnation) return !name.over;
   if (std::ranges::find(name.former, peer.incarnation) != name.former.end()) return false;
   name.former.push_back(name.last.incarnation);
@@ -19,6 +22,7 @@ bool Lives::begin(const Peer& peer) {
   name.epoch_before = std::max(name.epoch_before, name.epoch);
   name.last = peer;
   name.epoch = 0;
+  if (name.over) up_.splice(up_.end(), over_, name.place);
   name.over.reset();
   return true;
 }
@@ -28,6 +32,10 @@ void Lives::end(const NodeLife& life, const Error& why) {
   const auto at = names_.find(life.name);
   if (at == names_.end() || at->second.last.incarnation != life.incarnation || at->second.over) return;
   at->second.over = why;
+  over_.splice(over_.end(), up_, at->second.place);
+  if (over_.size() <= kNamesOverMax) return;
+  names_.erase(names_.find(over_.front()->first));
+  over_.pop_front();
 }
 
 bool Lives::let_in(const NodeLife& life, std::uint64_t epoch) {
@@ -114,10 +122,12 @@ std::optional<Peer> Lives::up(const NodeName& name) const {
 
 std::vector<Peer> Lives::up() const {
   std::vector<Peer> peers;
-  std::lock_guard lock(mutex_);
-  for (const auto& [name, known] : names_) {
-    if (!known.over) peers.push_back(known.last);
+  {
+    std::lock_guard lock(mutex_);
+    peers.reserve(up_.size());
+    for (const auto* entry : up_) peers.push_back(entry->second.last);
   }
+  std::ranges::sort(peers, {}, &Peer::name);
   return peers;
 }
 

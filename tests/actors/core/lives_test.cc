@@ -104,12 +104,12 @@ BOOST_AUTO_TEST_CASE(a_life_let_in_before_the_last_is_over_however_many_came_bet
   BOOST_TEST(lives.let_in(node_life_of(life(1)), 5));
   lives.end(node_life_of(life(1)), closed(life(1)));
   for (std::uint64_t number = 2; number < 2 + Lives::kFormerMax; ++number) pass(number);
-  BOOST_TEST(lives.is_over(node_life_of(life(1))));  // the 16th before the last
-  BOOST_TEST(lives.begin(life(100)));                // the 17th after it: the incarnation of life 1 is forgotten
-  BOOST_TEST(lives.let_in(node_life_of(life(100)), 40));
+  BOOST_TEST(lives.is_over(node_life_of(life(1))));  // the last that is remembered
+  BOOST_TEST(lives.begin(life(1000)));               // the incarnation of life 1 is forgotten
+  BOOST_TEST(lives.let_in(node_life_of(life(1000)), 40));
   BOOST_TEST(!lives.is_over(node_life_of(life(1))));
   BOOST_TEST(!lives.let_in(node_life_of(life(1)), 5));
-  lives.end(node_life_of(life(100)), closed(life(100)));
+  lives.end(node_life_of(life(1000)), closed(life(1000)));
   BOOST_TEST(lives.begin(life(1)));  // unknowable until its admission is reported
   BOOST_TEST(!lives.let_in(node_life_of(life(1)), 5));
 }
@@ -157,6 +157,36 @@ BOOST_AUTO_TEST_CASE(a_life_of_a_world_without_epochs_is_ordered_by_when_it_came
   BOOST_TEST(lives.begin(life(2)));
   BOOST_TEST(lives.let_in(node_life_of(life(2)), 0));
   BOOST_TEST(!lives.let_in(node_life_of(life(1)), 0));
+}
+
+BOOST_AUTO_TEST_CASE(names_that_come_and_go_take_a_bounded_memory_and_the_longest_gone_is_forgotten) {
+  const auto worker = [](std::uint64_t number) { return Peer{std::to_string(number), {number, number}, {}}; };
+  const auto pass_worker = [&](std::uint64_t number) {
+    BOOST_REQUIRE(lives.begin(worker(number)));
+    lives.end(node_life_of(worker(number)), closed(worker(number)));
+  };
+  BOOST_TEST(lives.begin(life(1)));
+  for (std::uint64_t number = 0; number < Lives::kNamesOverMax; ++number) pass_worker(number);
+  BOOST_TEST(lives.begin({"0", {1, 1}, {}}));  // the next life of the first of them
+  lives.end({"0", {1, 1}}, closed(worker(0)));
+  BOOST_TEST(lives.is_over(node_life_of(worker(1))));
+  const testing::PeakMemory memory;
+  for (std::uint64_t number = 10'000; number < 11'000; ++number) pass_worker(number);
+  BOOST_TEST(memory.live() < 64U * 1000U);
+  BOOST_TEST(!lives.is_over(node_life_of(worker(1000))));
+  BOOST_TEST(lives.is_over(node_life_of(worker(1001))));
+  BOOST_TEST(lives.is_over(node_life_of(worker(0))));
+  BOOST_TEST(lives.is_up(node_life_of(life(1))));  // since before all of them
+}
+
+BOOST_AUTO_TEST_CASE(lives_that_are_up_are_listed_by_name_whenever_they_came_up) {
+  BOOST_TEST(lives.begin({"c", {3, 3}, {}}));
+  pass(1);
+  BOOST_TEST(lives.begin({"a", {1, 1}, {}}));
+  BOOST_TEST(lives.begin(life(2)));
+  std::string names;
+  for (const Peer& peer : lives.up()) names += peer.name + " ";
+  BOOST_TEST(names == "a c ps0 ");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
