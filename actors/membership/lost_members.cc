@@ -12,7 +12,21 @@ bool LostMembers::was_not_reached(const msg::Member& member, TimePoint now) {
   const int doublings = std::min(unreached.failures - 1, 8);  // beyond the longest pause
   const Duration pause = std::min<Duration>(kFirstPause * (1 << doublings), kLongestPause);
   unreached.again = unreached.failures <= kTries ? std::optional(now + pause) : std::nullopt;
-  return unreached.failures == 1;
+  const bool is_first = unreached.failures == 1;
+  if (unreached.failures == kTries + 1) {
+    given_up_.push_back({member.name, member.incarnation});
+    if (given_up_.size() > kGivenUpMax) {
+      forget_given_up(given_up_.front());
+      given_up_.pop_front();
+    }
+  }
+  return is_first;
+}
+
+void LostMembers::forget_given_up(const NodeLife& member) {
+  const auto unreached = unreached_.find(member.name);
+  if (unreached == unreached_.end() || unreached->second.member.incarnation != member.incarnation) return;
+  if (unreached->second.failures > kTries) unreached_.erase(unreached);
 }
 
 void LostMembers::forget(const NodeLife& member) {

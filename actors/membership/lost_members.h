@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -15,11 +17,13 @@
 namespace troupe::detail {
 
 /// A member whose key this node lacks waits for the key. A member that could not be reached is tried again after a
-/// second, then after twice as long each time, up to half a minute, at most kTries times. A plain class: one thread at
-/// a time.
+/// second, then after twice as long each time, up to half a minute, at most kTries times. Of those that were given up
+/// the last kGivenUpMax are remembered; one that is forgotten is tried anew if the node hears of it again. A plain
+/// class: one thread at a time.
 class LostMembers {
  public:
   static constexpr int kTries = 10;
+  static constexpr std::size_t kGivenUpMax = 256;
   static constexpr std::chrono::seconds kFirstPause{1};
   static constexpr std::chrono::seconds kLongestPause{30};
 
@@ -58,8 +62,11 @@ class LostMembers {
     int failures = 0;
     std::optional<TimePoint> again;  ///< nullopt: an attempt is under way, or it is given up
   };
+  void forget_given_up(const NodeLife& member);
+
   std::map<NodeName, msg::Member> keyless_;
   std::map<NodeName, Unreached> unreached_;
+  std::deque<NodeLife> given_up_;  // the first is forgotten first; some may be forgotten already
 };
 
 }  // namespace troupe::detail

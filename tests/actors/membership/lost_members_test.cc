@@ -90,6 +90,20 @@ BOOST_AUTO_TEST_CASE(who_was_not_reached_is_tried_after_longer_and_longer_pauses
   BOOST_TEST(!lost.next_due());
 }
 
+BOOST_AUTO_TEST_CASE(of_those_that_were_given_up_the_last_are_remembered) {
+  LostMembers lost;
+  const auto give_up = [&](const NodeName& name) {
+    for (int tries = 0; tries <= LostMembers::kTries; ++tries)
+      static_cast<void>(lost.was_not_reached(member(name), kStart));
+  };
+  for (std::size_t number = 0; number <= LostMembers::kGivenUpMax; ++number) give_up("w" + std::to_string(number));
+  BOOST_TEST(!lost.has("w0"));
+  BOOST_TEST(lost.has("w1"));
+  BOOST_TEST(!lost.tries("w1"));
+  BOOST_TEST(lost.was_not_reached(member("w0"), kStart));  // as one that was never heard of
+  BOOST_TEST(lost.tries("w0"));
+}
+
 BOOST_AUTO_TEST_CASE(another_life_begins_anew) {
   LostMembers lost;
   for (int tries = 0; tries < 20; ++tries) static_cast<void>(lost.was_not_reached(member("a"), kStart));
