@@ -126,12 +126,17 @@ bool Barriers::left_before(const NodeName& member, const BarrierEntryId& entry) 
 
 void Barriers::came(const NodeName& peer) {
   up_.insert(peer);
-  gone_.erase(peer);
+  if (const auto former = gone_.extract(peer)) gone_in_order_.erase(former.mapped().place);
 }
 
 void Barriers::gone(const NodeName& peer, const Error& why) {
+  came(peer);  // forgets why a former life of it is gone
   up_.erase(peer);
-  gone_[peer] = why;
+  gone_.emplace(peer, Gone{why, gone_in_order_.insert(gone_in_order_.end(), peer)});
+  if (gone_in_order_.size() > kGoneMax) {
+    gone_.erase(gone_in_order_.front());
+    gone_in_order_.pop_front();
+  }
   left_.erase(peer);
   held_.erase(peer);
   std::vector<std::pair<Answer, Error>> failed;
@@ -161,7 +166,7 @@ std::optional<Error> Barriers::obstacle(const Place& place) const {
 Error Barriers::absence(const NodeName& member) const {
   Error error;
   if (const auto known = gone_.find(member); known != gone_.end()) {
-    error = known->second;
+    error = known->second.why;
   } else {
     error.code = ErrorCode::not_joined;
     error.message = "no node of that name is in this cluster";

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,6 +38,10 @@ class Barriers {
   /// bring more.
   static constexpr std::size_t kEntriesMax = 4'096;
   static constexpr std::size_t kBytesMax = std::size_t{1} << 30;
+
+  /// The most former peers of which the reason of their end is kept. Who waits for one that is forgotten is told that
+  /// no node of that name is in the cluster.
+  static constexpr std::size_t kGoneMax = 4'096;
 
   explicit Barriers(NodeName self) : up_{std::move(self)} {}
 
@@ -120,8 +125,14 @@ class Barriers {
   [[nodiscard]] bool left_before(const NodeName& member, const BarrierEntryId& entry);
   void settle(Places::iterator at);
 
+  struct Gone {
+    Error why;
+    std::list<NodeName>::iterator place;
+  };
+
   std::set<NodeName> up_;
-  std::map<NodeName, Error> gone_;                // why former peers are gone
+  std::map<NodeName, Gone> gone_;                 // former peers
+  std::list<NodeName> gone_in_order_;             // whose end was first is first; at most kGoneMax
   std::map<NodeName, std::weak_ptr<Held>> held_;  // of members that have entries, and of some that had
   Places places_;
   std::map<NodeName, std::deque<BarrierEntryId>> left_;  // of peers that are up; the oldest first

@@ -537,6 +537,26 @@ BOOST_AUTO_TEST_CASE(next_leader_tells_each_member_as_many_entries_that_have_met
   }
 }
 
+BOOST_FIXTURE_TEST_CASE(why_peers_are_gone_is_kept_of_the_last_ones, Place) {
+  barriers.gone("b", down("b"));
+  barriers.gone("c", down("c"));
+  enter("a", 1);
+  BOOST_TEST(told.back() == "a <- peer_down b: connection closed");
+  barriers.came("b");  // again
+  for (std::size_t number = 0; number < Barriers::kGoneMax; ++number) {
+    const NodeName worker = "worker" + std::to_string(number);
+    barriers.came(worker);
+    barriers.gone(worker, down(worker));
+  }
+  barriers.gone("b", down("b"));
+  enter("a", 1);
+  BOOST_TEST(told.back() == "a <- peer_down b: connection closed");
+  enter("a", 1, {"a", "worker1"});
+  BOOST_TEST(told.back() == "a <- peer_down worker1: connection closed");
+  enter("a", 1, {"a", "worker0"});
+  BOOST_TEST(told.back() == "a <- not_joined worker0: no node of that name is in this cluster");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
