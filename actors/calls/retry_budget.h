@@ -1,6 +1,7 @@
 // Bounds how many calls to one node are repetitions, so that retries do not overload a node in trouble.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <mutex>
 
@@ -15,6 +16,9 @@ class RetryBudgets {
   /// The most repetitions saved up for a node, unless one call earns more, and the number it starts with.
   static constexpr double kRepeatsMax = 10;
 
+  /// The most nodes remembered. Beyond it the node that has saved up most begins anew.
+  static constexpr std::size_t kNodesMax = 1024;
+
   /// Counts a first attempt to call `node`; `share` of calls may be repetitions.
   void earn(const NodeName& node, double share);
 
@@ -22,8 +26,10 @@ class RetryBudgets {
   [[nodiscard]] bool spend(const NodeName& node);
 
  private:
+  void set(const NodeName& node, double repeats);
+
   std::mutex mutex_;
-  std::map<NodeName, double> repeats_;  // guarded by mutex_
+  std::map<NodeName, double> repeats_;  // guarded by mutex_; without nodes that have kRepeatsMax
 };
 
 }  // namespace troupe::detail

@@ -2,7 +2,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
+#include <string>
+
 #include "actors/calls/retry_budget.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe::detail {
 BOOST_AUTO_TEST_SUITE(retry)
@@ -58,6 +62,18 @@ BOOST_AUTO_TEST_CASE(one_call_may_earn_more_repeats_than_are_saved_up_otherwise)
   int repeats = 0;
   while (budgets.spend("ps0")) ++repeats;
   BOOST_TEST(repeats == 1000);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_are_never_called_again_take_a_bounded_memory) {
+  RetryBudgets budgets;
+  const testing::PeakMemory memory;
+  for (int node = 0; node < 1000; ++node) budgets.earn("ps" + std::to_string(node), 0.25);  // none is repeated
+  BOOST_TEST(memory.live() < 1'000U);
+  while (budgets.spend("ps0")) continue;
+  for (std::size_t node = 1; node < 2 * RetryBudgets::kNodesMax; ++node)
+    BOOST_REQUIRE(budgets.spend("ps" + std::to_string(node)));
+  BOOST_TEST(memory.live() < 128 * RetryBudgets::kNodesMax);
+  BOOST_TEST(!budgets.spend("ps0"));  // who has used up most is remembered
 }
 
 BOOST_AUTO_TEST_SUITE_END()
