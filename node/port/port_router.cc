@@ -36,6 +36,7 @@ void Router::connect(TimePoint now, const NodeName& name, const std::string& add
   PeerState& peer = peers_[name];
   const bool is_up = peer.phase == Phase::up;
   if (peer.sought == address || (is_up && peer.sought.empty() && peer.address == address)) return;
+  is_not_gone(peer);
   if (!is_up) peer.phase = Phase::connecting;
   peer.unwanted.clear();
   peer.sought = address;
@@ -83,6 +84,7 @@ void Router::link_up(TimePoint now, const Peer& peer) {
     if (state.phase == Phase::removed) return;
     return lose(peer.name, Phase::lost, fmt::format("this life of {} was lost or removed before", peer.name));
   }
+  is_not_gone(state);
   state.phase = Phase::up;
   state.life = peer.incarnation;
   state.address = peer.address;
@@ -152,6 +154,9 @@ void Router::lose_life(const NodeName& name, std::string why) {
 // By value and by name: the caller's references may point into what changes here.
 void Router::lose(const NodeName& name, Phase phase, std::string why) {
   PeerState& peer = peers_.at(name);
+  is_not_gone(peer);
+  gone_.emplace(++last_gone_, name);
+  peer.gone = last_gone_;
   const Incarnation life = end_session(peer);
   peer.sought.clear();
   peer.waiting.clear();
@@ -160,6 +165,9 @@ void Router::lose(const NodeName& name, Phase phase, std::string why) {
   std::vector<Calls::Call> calls = calls_.fail_peer({name, life});
   if (life != Incarnation{}) std::ranges::move(calls_.fail_peer({name, {}}), std::back_inserter(calls));
   for (Calls::Call& call : calls) end(std::move(call.entry), Port::Outcome::peer_lost, peer.why);
+  if (gone_.size() <= kGoneMax) return;
+  peers_.erase(gone_.begin()->second);  // not this peer
+  gone_.erase(gone_.begin());
 }
 
 /// Returns the life that has ended with it; none if no life was up.

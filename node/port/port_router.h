@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "actors/link.h"
@@ -48,12 +50,15 @@ struct Request {
 ///
 /// `connect` with another address than that of the life that is up seeks a new life there. Calls made meanwhile wait:
 /// for the new life, which ends the old one, or, if none comes up, for the old one. If the old one ends first, the peer
-/// is connecting again. A new life of a name may also connect by itself. Lives that ended stay out.
-/// A member that throws for lack of memory may have dropped calls, which their endings tell on this thread: the caller
-/// ends the others by end_calls.
-/// Thread rule: one thread at a time; it also calls the Callbacks. REQUIRES: no callback calls back.
+/// is connecting again. A new life of a name may also connect by itself. Lives that ended stay out, as far as they are
+/// known: of peers that are lost or removed the last kGoneMax. A member that throws for lack of memory may have dropped
+/// calls, which their endings tell on this thread: the caller ends the others by end_calls. Thread rule: one thread at
+/// a time; it also calls the Callbacks. REQUIRES: no callback calls back.
 class Router {
  public:
+  /// The most peers remembered that are lost or removed. Who has been so for longest is as one never connected.
+  static constexpr std::size_t kGoneMax = 1024;
+
   class Callbacks {
    public:
     virtual ~Callbacks() = default;
@@ -110,12 +115,14 @@ class Router {
     std::unique_ptr<Session> session;  ///< up
     std::deque<Incarnation> ended;     ///< former lives, the latest kEndedLivesMax
     std::string why;                   ///< lost or removed
+    std::uint64_t gone = 0;            ///< lost or removed: its place in gone_
   };
 
   /// `call` has its body until it is sent.
   using Calls = CallTable<Call>;
   static constexpr std::size_t kEndedLivesMax = 64;
 
+  void is_not_gone(PeerState& peer) { gone_.erase(std::exchange(peer.gone, 0)); }
   [[nodiscard]] RequestId keep(Call call, Incarnation life);
   [[nodiscard]] std::string refusal(const NodeName& peer) const;
   [[nodiscard]] bool fail_on_purpose(TimePoint now, Call& call);
@@ -143,6 +150,8 @@ class Router {
   const Packing packing_;
   bool stopped_ = false;
   std::map<NodeName, PeerState> peers_;
+  std::map<std::uint64_t, NodeName> gone_;  ///< those that are lost or removed, in the order in which they became so
+  std::uint64_t last_gone_ = 0;
   Calls calls_;  ///< unsent calls: under their peer's name, without incarnation
   std::multimap<TimePoint, RequestId> delayed_;
   std::map<std::uint64_t, Port::Fault> faults_;

@@ -93,6 +93,31 @@ const auto per_element = boost::test_tools::per_element();
 
 }  // namespace
 
+BOOST_AUTO_TEST_CASE(of_peers_that_are_gone_the_last_are_remembered) {
+  World world;
+  const auto comes_and_goes = [&](const NodeName& name, std::uint64_t life) {
+    world.router.link_up(world.now, {name, {life, life}, "test://" + name});
+    world.router.link_down(name, {life, life}, kCut);
+  };
+  const auto call_ends = [&](const NodeName& name) {
+    world.take();
+    world.call(name, 60s);
+    return world.take().at(0);
+  };
+  world.router.link_up(world.now, kPeer);
+  comes_and_goes("first", 1);
+  comes_and_goes("again", 1);
+  for (std::size_t number = 0; number + 2 < port::Router::kGoneMax; ++number)
+    comes_and_goes("w" + std::to_string(number), 1);
+  comes_and_goes("again", 2);
+  BOOST_TEST(call_ends("first") == "peer_lost: first is gone: connection closed");
+  comes_and_goes("last", 1);
+  BOOST_TEST(call_ends("first") == "peer_lost: first was never connected");
+  BOOST_TEST(call_ends("again") == "peer_lost: again is gone: connection closed");
+  BOOST_TEST(call_ends("w0") == "peer_lost: w0 is gone: connection closed");
+  BOOST_TEST(call_ends("b") == "send b");
+}
+
 BOOST_AUTO_TEST_CASE(calls_wait_for_the_connection_and_leave_in_order_but_for_those_that_have_ended) {
   World world;
   world.router.connect(world.now, "b", "test://b");
