@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -108,11 +109,16 @@ struct KeyRing::Members {
 struct KeyRing::Shared {
   Shared(KeyPair keys, std::shared_ptr<const Members> first) : own_keys(std::move(keys)), members(std::move(first)) {}
 
+  struct Watcher {
+    std::weak_ptr<const void> self;
+    std::function<void()> changed;
+  };
+
   mutable std::mutex mutex;
-  KeyPair own_keys;                             ///< guarded by mutex
-  std::shared_ptr<const Members> members;       ///< never null; guarded by mutex
-  std::vector<std::function<void()>> watchers;  ///< guarded by mutex
-  std::atomic<std::uint64_t> version = 0;       ///< any thread
+  KeyPair own_keys;                        ///< guarded by mutex
+  std::shared_ptr<const Members> members;  ///< never null; guarded by mutex
+  std::vector<Watcher> watchers;           ///< guarded by mutex
+  std::atomic<std::uint64_t> version = 0;  ///< any thread
 };
 
 KeyRing::KeyRing(KeyPair own_keys, std::shared_ptr<const Members> members, std::size_t own_place)
@@ -134,12 +140,14 @@ void KeyRing::replace_own_keys(KeyPair keys) const {
 }
 
 void KeyRing::tell_watchers() const {
-  std::vector<std::function<void()>> watchers;
+  std::vector<Shared::Watcher> watchers;
   {
     const std::lock_guard lock(shared_->mutex);
     watchers = shared_->watchers;
   }
-  for (const auto& changed : watchers) changed();
+  for (const Shared::Watcher& watcher : watchers) {
+    if (const auto alive = watcher.self.lock()) watcher.changed();
+  }
 }
 
 std::shared_ptr<const KeyRing::Members> KeyRing::current() const {
@@ -153,9 +161,15 @@ std::size_t KeyRing::size() const { return current()->list.size(); }
 
 std::uint64_t KeyRing::version() const { return shared_->version; }
 
-void KeyRing::on_change(std::function<void()> changed) const {
+void KeyRing::on_change(std::weak_ptr<const void> watcher, std::function<void()> changed) const {
+  std::vector<Shared::Watcher> ended;  // destroyed after the lock is released
   const std::lock_guard lock(shared_->mutex);
-  shared_->watchers.push_back(std::move(changed));
+  std::vector<Shared::Watcher>& all = shared_->watchers;
+  const auto is_alive = [](const Shared::Watcher& one) { return !one.self.expired(); };
+  const auto first_ended = std::partition(all.begin(), all.end(), is_alive);
+  ended.assign(std::make_move_iterator(first_ended), std::make_move_iterator(all.end()));
+  all.erase(first_ended, all.end());
+  all.push_back({std::move(watcher), std::move(changed)});
 }
 
 Result<Unit> KeyRing::replace_members(std::vector<Member> members) const {

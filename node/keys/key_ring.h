@@ -59,9 +59,10 @@ class KeyRing {
   /// Returns how often members or the own pair were replaced.
   [[nodiscard]] std::uint64_t version() const;
 
-  /// Calls `changed` after each replacement from now on, on the thread that replaces. It stays as long as any copy of
-  /// the ring, so it must not own what owns one.
-  void on_change(std::function<void()> changed) const;
+  /// Calls `changed` after each replacement from now on, on the thread that replaces, as long as `watcher` exists; it
+  /// does not end during a call. `changed` is destroyed with a later on_change or the last copy of the ring, so it must
+  /// not own what owns one.
+  void on_change(std::weak_ptr<const void> watcher, std::function<void()> changed) const;
 
   /// Returns the ring's bytes: they contain the secret key. REQUIRES: the node is a member.
   [[nodiscard]] LockedBytes to_bytes() const;

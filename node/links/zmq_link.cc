@@ -104,9 +104,7 @@ struct ZmqLink::State {
       throw RemoteError(watched.error());
     }
     if (!parts.keys()) return;
-    parts.keys()->on_change([weak = std::weak_ptr<const detail::WakeUp>(wake_up)] {
-      if (const auto sleeper = weak.lock()) sleeper->ring();
-    });
+    parts.keys()->on_change(wake_up, [sleeper = wake_up.get()] { sleeper->ring(); });
   }
 
   struct Orders {

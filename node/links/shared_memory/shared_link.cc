@@ -76,9 +76,7 @@ void SharedLink::start(LinkSink& sink) {
   sink_ = &sink;
   if (options_.keys) {
     keys_watch_->link = this;
-    options_.keys->on_change([weak = std::weak_ptr(keys_watch_)] {
-      const auto watch = weak.lock();
-      if (!watch) return;
+    options_.keys->on_change(keys_watch_, [watch = keys_watch_.get()] {
       const std::lock_guard lock(watch->mutex);  // stop() waits; what is called waits for nobody
       if (watch->link != nullptr) watch->link->follow_keys();
     });

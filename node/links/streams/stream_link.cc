@@ -61,9 +61,7 @@ void StreamLink::start(LinkSink& sink) {
   if (options_.keys) {
     own_key_ = options_.keys->own_keys().public_key();
     keys_watch_->link = this;
-    options_.keys->on_change([weak = std::weak_ptr(keys_watch_)] {
-      const auto watch = weak.lock();
-      if (!watch) return;
+    options_.keys->on_change(keys_watch_, [watch = keys_watch_.get()] {
       const std::lock_guard lock(watch->mutex);  // stop() waits; what is called closes sockets only
       if (watch->link != nullptr) watch->link->follow_keys();
     });

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -222,7 +223,8 @@ BOOST_AUTO_TEST_CASE(members_are_replaced_in_all_copies_of_a_ring_and_in_no_othe
   const std::vector<KeyRing> rings = make_run_keys(kRingNames);
   const KeyRing copy = rings[0];
   int changes = 0;
-  copy.on_change([&] { ++changes; });
+  const auto watcher = std::make_shared<const int>();
+  copy.on_change(watcher, [&] { ++changes; });
   const PublicKey fresh = KeyPair::random().public_key();
   BOOST_TEST(rings[0].replace_members({{"trainer0", fresh}, {"new", rings[1].own_keys().public_key()}}).ok());
   BOOST_TEST(changes == 1);
@@ -240,7 +242,8 @@ BOOST_AUTO_TEST_CASE(the_own_pair_is_replaced_in_all_copies_of_a_ring_and_in_no_
   const std::vector<KeyRing> rings = make_run_keys(kRingNames);
   const KeyRing copy = rings[0];
   int changes = 0;
-  copy.on_change([&] { ++changes; });
+  const auto watcher = std::make_shared<const int>();
+  copy.on_change(watcher, [&] { ++changes; });
   const PublicKey before = copy.own_keys().public_key();
   const KeyPair fresh = KeyPair::random();
   rings[0].replace_own_keys(fresh);
@@ -250,6 +253,20 @@ BOOST_AUTO_TEST_CASE(the_own_pair_is_replaced_in_all_copies_of_a_ring_and_in_no_
   BOOST_TEST(std::ranges::equal(copy.own_keys().secret(), fresh.secret()));
   BOOST_TEST((copy.key_of("ps") == before));  // what others know of it is not its own to say
   BOOST_TEST((rings[1].own_keys().public_key() != fresh.public_key()));
+}
+
+BOOST_AUTO_TEST_CASE(who_watches_a_ring_is_forgotten_when_it_has_ended) {
+  const KeyRing ring = make_run_keys(kRingNames)[0];
+  const auto stays = std::make_shared<const int>();
+  const auto changes = std::make_shared<int>(0);
+  ring.on_change(stays, [changes] { ++*changes; });
+  for (int i = 0; i < 100; ++i) {
+    const auto ends = std::make_shared<const int>();
+    ring.on_change(ends, [changes] { *changes += 1000; });
+  }
+  BOOST_TEST(changes.use_count() == 3);  // the test, who stays, and the last that has ended
+  ring.replace_own_keys(KeyPair::random());
+  BOOST_TEST(*changes == 1);
 }
 
 BOOST_AUTO_TEST_CASE(members_that_are_not_right_replace_nothing) {
