@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -15,6 +16,7 @@ namespace troupe::detail {
 namespace {
 
 constexpr std::size_t kCertificatesMax = 1024;
+constexpr std::size_t kExpiredMax = 1024;
 
 std::string second_list_text(std::uint64_t serial) {
   return fmt::format(
@@ -76,10 +78,15 @@ std::uint64_t MemberFile::version() const {
 MemberFile::Members MemberFile::members(std::chrono::system_clock::time_point now) const {
   const std::lock_guard lock(mutex_);
   MemberList all = known_.list;
+  std::set<std::string_view> listed;  // names of certificates
+  for (MemberList::Member& member : all.members) {
+    const auto shown = certificates_.find(member.name);
+    if (shown == certificates_.end()) continue;
+    listed.insert(shown->first);
+    member = shown->second.certificate.member;
+  }
   for (const auto& [name, shown] : certificates_) {
-    const MemberList::Member& member = shown.certificate.member;
-    const auto listed = std::ranges::find(all.members, name, &MemberList::Member::name);
-    listed == all.members.end() ? all.members.push_back(member) : static_cast<void>(*listed = member);
+    if (!listed.contains(name)) all.members.push_back(shown.certificate.member);
   }
   Members members{version_, all.serial, valid_members(all, now), {}};
   for (const MemberList::Member& member : all.members) members.calls.emplace(member.name, member.calls);
@@ -154,6 +161,7 @@ Result<MemberFile::Certified> MemberFile::certify(std::string_view text, std::ch
     const bool says_more = certificate.serial > serial_of(member.name) && (known == nullptr || *known != member);
     if (!says_more) return Certified{member, {}};
     certificates_.insert_or_assign(member.name, Shown{std::move(certificate), std::string(text)});
+    forget_expired(now);
     ++version_;
   }
   return Certified{member, {members(now).valid, fmt::format("{} is certified", member.name)}};
@@ -203,6 +211,23 @@ const MemberList::Member* MemberFile::known_as(const NodeName& name) const {
 std::uint64_t MemberFile::serial_of(const NodeName& name) const {
   const auto certified = certificates_.find(name);
   return certified != certificates_.end() ? certified->second.certificate.serial : known_.list.serial;
+}
+
+/// Forgets the first of too many expired certificates of names that the list does not have.
+void MemberFile::forget_expired(std::chrono::system_clock::time_point now) {
+  using Certificates = decltype(certificates_);
+  std::vector<Certificates::iterator> expired;
+  for (auto at = certificates_.begin(); at != certificates_.end(); ++at) {
+    if (at->second.certificate.member.has_expired(now)) expired.push_back(at);
+  }
+  if (expired.size() <= kExpiredMax) return;
+  std::set<std::string_view> listed;
+  for (const MemberList::Member& member : known_.list.members) listed.insert(member.name);
+  std::erase_if(expired, [&](const auto& at) { return listed.contains(at->first); });
+  if (expired.size() <= kExpiredMax) return;
+  std::ranges::sort(expired, {}, [](const auto& at) { return at->second.certificate.member.until; });
+  expired.resize(expired.size() - kExpiredMax);
+  for (const auto& at : expired) certificates_.erase(at);
 }
 
 bool MemberFile::lets_in(const MemberList::Member& member) const {

@@ -128,6 +128,7 @@ class MemberFile {
   [[nodiscard]] bool lets_in(const MemberList::Member& member) const;
   [[nodiscard]] const MemberList::Member* known_as(const NodeName& name) const;
   [[nodiscard]] std::uint64_t serial_of(const NodeName& name) const;
+  void forget_expired(std::chrono::system_clock::time_point now);
 
   const Paths paths_;
   const VerifyingKey key_;
@@ -143,7 +144,9 @@ class MemberFile {
     Certificate certificate;
     std::string text;
   };
-  /// Each is newer than known_. Expired ones, too: the keys that they replaced stay invalid.
+  /// Each is newer than known_. Expired ones, too, so that what they replaced stays invalid: the keys of listed
+  /// members, and older certificates of up to kExpiredMax others. Whose certificate expired first is forgotten first:
+  /// an older certificate of it counts again, if it has one that is valid for longer.
   std::map<NodeName, Shown> certificates_;
   std::uint64_t version_ = 0;
   bool is_kept_ = true;  ///< known_ needs no writing

@@ -395,16 +395,19 @@ BOOST_AUTO_TEST_CASE(a_certificate_that_does_not_count_changes_nothing_and_says_
   BOOST_TEST(watched.file.certify(certificate_of(watched, 2, "a", 'a'), kToday).ok());  // the list has that key
 }
 
+/// A certificate of "n<number>".
+std::string numbered(const Watched& watched, int number, sys_days until) {
+  Certificate one{watched.list.cluster_id, 6, {"n" + std::to_string(number), {}}};
+  one.member.until = until;
+  one.member.key.bytes[1] = static_cast<std::byte>(number & 0xff);
+  one.member.key.bytes[2] = static_cast<std::byte>(number >> 8);
+  one.member.key.bytes[3] = std::byte{1};
+  return one.signed_by(watched.key);
+}
+
 BOOST_AUTO_TEST_CASE(newcomers_that_no_list_has_are_a_limited_number, *boost::unit_test::label("attack")) {
   Watched watched;
-  const auto certificate = [&](int number, sys_days until = kToday) {
-    Certificate one{watched.list.cluster_id, 6, {"n" + std::to_string(number), {}}};
-    one.member.until = until;
-    one.member.key.bytes[1] = static_cast<std::byte>(number & 0xff);
-    one.member.key.bytes[2] = static_cast<std::byte>(number >> 8);
-    one.member.key.bytes[3] = std::byte{1};
-    return one.signed_by(watched.key);
-  };
+  const auto certificate = [&](int number, sys_days until = kToday) { return numbered(watched, number, until); };
   for (int number = 0; number < 1024; ++number) BOOST_REQUIRE(watched.file.certify(certificate(number), kToday).ok());
   const auto one_more = watched.file.certify(certificate(1024), kToday);
   BOOST_REQUIRE(!one_more.ok());
@@ -414,6 +417,22 @@ BOOST_AUTO_TEST_CASE(newcomers_that_no_list_has_are_a_limited_number, *boost::un
   const sys_days tomorrow = kToday + days(1);
   static_cast<void>(watched.file.look(tomorrow));
   BOOST_TEST(watched.file.certify(certificate(1024, tomorrow), tomorrow).ok());  // the others have expired
+}
+
+BOOST_AUTO_TEST_CASE(of_newcomers_whose_certificates_have_expired_the_last_are_remembered) {
+  Watched watched;
+  const auto certify = [&](int number, sys_days day) {
+    BOOST_REQUIRE(watched.file.certify(numbered(watched, number, day), day).ok());
+  };
+  const auto is_known = [&](const NodeName& name) { return watched.file.members(kToday).calls.contains(name); };
+  BOOST_REQUIRE(watched.file.certify(certificate_of(watched, 6, "a", 'A', kToday), kToday).ok());
+  for (int number = 0; number < 1000; ++number) certify(number, kToday);
+  for (int number = 1000; number < 2000; ++number) certify(number, kToday + days(1));
+  BOOST_TEST(is_known("n0"));
+  for (int number = 2000; number < 2024; ++number) certify(number, kToday + days(2));
+  BOOST_TEST(watched.file.members(kToday).calls.size() == 2U + 24 + 1024);
+  BOOST_TEST(is_known("n1000"));
+  BOOST_TEST(watched.file.members(kToday + days(2)).valid.size() == 24U);  // not a: neither of its keys
 }
 
 BOOST_AUTO_TEST_CASE(a_node_shows_the_certificate_of_the_key_that_its_list_has) {
