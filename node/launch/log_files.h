@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "node/file_descriptor.h"
+#include "node/launch/log_backlog.h"
 
 namespace troupe::detail {
 
+/// What a file does not take, as on a full disk, is lost, and counted. Each later write tries again; once there is room
+/// a line says how much was lost there, and the output goes on at the begin of a line.
 class LogFiles {
  public:
   /// Creates `directory` if necessary and an empty file for each of `names`; an empty `directory`: no files. A file
@@ -18,7 +21,12 @@ class LogFiles {
   /// run left is emptied, a file that a run still writes is not. Throws ConfigError, and empties nothing then.
   LogFiles(const std::filesystem::path& directory, const std::vector<std::string>& names);
 
-  /// Appends to the file of `node`. Returns the first error, once; after it the file is not written any more.
+  /// Says what was lost last, where there is room.
+  ~LogFiles();
+  LogFiles(const LogFiles&) = delete;
+  LogFiles& operator=(const LogFiles&) = delete;
+
+  /// Appends to the file of `node`. Returns the error with which a loss begins.
   [[nodiscard]] std::string write(std::size_t node, std::string_view bytes);
 
   /// As write: a line of its own, whose end is not in `line`. A line that the node has not ended ends before.
@@ -28,8 +36,18 @@ class LogFiles {
   struct File {
     std::filesystem::path path;
     FileDescriptor descriptor;
-    bool in_line = false;  ///< its last byte ends no line
+    bool in_line = false;       ///< its last byte ends no line
+    LogLoss lost = {};          ///< since the last line that says so
+    bool lost_in_line = false;  ///< the rest of the node's line is lost, too
+    std::string why = {};       ///< it was lost
+    std::string gap = {};       ///< the rest of a line that says what was lost, and did not fit
   };
+
+  [[nodiscard]] static std::string append(File& file, std::string_view bytes);
+  static void lose(File& file, std::string_view bytes);
+  [[nodiscard]] static std::size_t put(File& file, std::string_view bytes);
+  [[nodiscard]] static bool tell_loss(File& file);
+
   std::vector<File> files_;
 };
 

@@ -2,12 +2,15 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "node/config/config.h"
 #include "tests/support/expect_throw.h"
@@ -32,7 +35,78 @@ void check_refused(const std::filesystem::path& directory, const std::string& wh
                             "command line: --log-dir: cannot write " + file.string() + ": " + why);
 }
 
+/// No file of this process grows beyond so many bytes, as if the disk were full then.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    set(bytes);
+  }
+  ~FullDisk() {
+    set(before_.rlim_cur);
+    ::signal(SIGXFSZ, handler_before_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+  void set(rlim_t bytes) const {
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+
+ private:
+  const sighandler_t handler_before_ = ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before_{};
+};
+
 }  // namespace
+
+BOOST_AUTO_TEST_CASE(a_file_goes_on_when_there_is_room_again_and_says_what_was_lost) {
+  const TemporaryDirectory directory;
+  detail::LogFiles files(directory.path(), {"ps", "b"});
+  const std::filesystem::path path = directory.path() / "ps.log";
+  std::string first;
+  std::string other;
+  std::vector<std::string> later;
+  {
+    const FullDisk disk(7);
+    first = files.write(0, "one\nunfinished\ntwo\nthr");  // "one\nunf" fits
+    later = {files.write(0, "ee\nfo"), files.write(0, ""), files.write(0, "ur")};
+    other = files.write(1, "b\n");
+    disk.set(RLIM_INFINITY);
+    later.push_back(files.write(0, "\nfive\nsix"));
+    later.push_back(files.write(0, "\n"));
+  }
+  BOOST_TEST(first == "cannot write " + path.string() + ": File too large: output is lost there until there is room");
+  BOOST_TEST(later == std::vector<std::string>(5), boost::test_tools::per_element());
+  BOOST_TEST(other.empty());
+  // "inished\ntwo\nthr" + "ee\nfo" + "ur" + "\n": 15 + 5 + 2 + 1 bytes
+  BOOST_TEST(content_of(path) == "one\nunf\n[troupe] 4 lines (23 B) of ps were dropped: File too large\nfive\nsix\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_line_about_a_loss_that_does_not_fit_is_finished_and_counts_nothing_twice) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path path = directory.path() / "ps.log";
+  {
+    detail::LogFiles files(directory.path(), {"ps"});
+    const FullDisk disk(4);
+    static_cast<void>(files.write(0, "one\n"));
+    BOOST_TEST(!files.write(0, "two\n").empty());
+    disk.set(14);
+    BOOST_TEST(files.write(0, "three\n").empty());  // "[troupe] 1" fits
+    disk.set(RLIM_INFINITY);
+    BOOST_TEST(files.write_line(0, "[troupe] another gap").empty());
+    disk.set(0);
+    BOOST_TEST(!files.write(0, "fo").empty());
+    BOOST_TEST(files.write_line(0, "[troupe] a third").empty());
+    BOOST_TEST(files.write(0, "ur\n").empty());
+  }
+  BOOST_TEST(content_of(path) ==
+             "one\n[troupe] 1 line (4 B) of ps was dropped: File too large\n"
+             "[troupe] 1 line (6 B) of ps was dropped: File too large\n[troupe] another gap\n"
+             "[troupe] 2 lines (22 B) of ps were dropped: File too large\n");  // as the files end: "four", and a line
+}
 
 BOOST_AUTO_TEST_CASE(each_node_has_a_file_that_begins_empty) {
   const TemporaryDirectory directory;
