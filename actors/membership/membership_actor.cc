@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "actors/core/lives.h"
 
@@ -259,7 +260,7 @@ void MembershipState::note_unreached(const std::string& address, const Error& wh
 /// Two names at one address would displace each other: who shares its own is given up.
 void MembershipState::connect_to_lost() {
   const TimePoint now = node_->clock().now();
-  if (lost_wake_ && *lost_wake_ <= now) lost_wake_.reset();
+  std::ignore = lost_wakes_.came(now);
   const std::vector<msg::Member> members = roster_.members();
   for (const msg::Member& lost : lost_.due(now)) {
     const auto took_its_place = [&lost](const msg::Member& member) {
@@ -273,9 +274,9 @@ void MembershipState::connect_to_lost() {
     }
   }
   const auto due = lost_.next_due();
-  if (!due || (lost_wake_ && *lost_wake_ <= *due)) return;
-  lost_wake_ = due;
+  if (!due || !lost_wakes_.misses(*due)) return;
   send_at(*due, ConnectAgain{});
+  lost_wakes_.requested(*due);
 }
 
 void MembershipState::join_failed(Error why) {
@@ -403,15 +404,14 @@ void MembershipState::enter_meeting(Delivery& delivery, msg::BarrierEntered ente
 }
 
 void MembershipState::watch_meetings(std::optional<TimePoint> due) {
-  if (!due || (barriers_wake_ && *barriers_wake_ <= *due)) return;
-  barriers_wake_ = due;
+  if (!due || !barriers_wakes_.misses(*due)) return;
   send_at(*due, BarriersDue{});
+  barriers_wakes_.requested(*due);
 }
 
 void MembershipState::barriers_due() {
   const TimePoint now = node_->clock().now();
-  if (barriers_wake_ && now < *barriers_wake_) return;  // a timer set before an earlier one was asked for
-  barriers_wake_.reset();
+  if (!barriers_wakes_.came(now)) return;
   barriers_->expire(now);
   watch_meetings(barriers_->next_due());
 }

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "actors/core/caf.h"
 #include "actors/core/node_core.h"
 #include "actors/core/peer_events.h"
+#include "actors/core/wake_times.h"
 #include "actors/future.h"
 #include "actors/membership/barriers.h"
 #include "actors/membership/list_news.h"
@@ -285,13 +285,13 @@ class MembershipState {
   std::vector<Promise<void>> agreement_waits_;
   ShutdownAgreement agreement_;
   std::optional<Barriers> barriers_;
-  std::optional<TimePoint> barriers_wake_;  // the earliest requested BarriersDue
+  WakeTimes barriers_wakes_;                // of BarriersDue
   std::shared_ptr<SignedListHolder> list_;  // null: this node has none
   std::uint64_t list_told_ = 0;             // its serial when all peers were told
   ListNews list_news_;
   LostMembers lost_;
-  std::optional<TimePoint> lost_wake_;  // the earliest requested ConnectAgain
-  std::uint64_t counts_asked_ = 0;      // requests of this node that only ask for counts: they are not work
+  WakeTimes lost_wakes_;            // of ConnectAgain
+  std::uint64_t counts_asked_ = 0;  // requests of this node that only ask for counts: they are not work
 };
 
 MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self,

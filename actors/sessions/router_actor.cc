@@ -29,9 +29,9 @@ struct FailedHandler {
 
 void RouterState::settle() {
   const auto due = router->next_due();
-  if (!due || (wake && *wake <= *due)) return;
+  if (!due || !wakes.misses(*due)) return;
   setting.wake_at(*due);
-  wake = due;  // now that it is requested: no later one is until then
+  wakes.requested(*due);
 }
 
 RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterState> self, RouterSetting setting) {
@@ -63,9 +63,7 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
         self->state.router->reach(now(), m.peer, m.incarnation, m.change, m.silence), settle();
       },
       [=](const TickDue&) {
-        // A timer set before an earlier one was requested: the next is set already; a second chain would never end.
-        if (self->state.wake && now() < *self->state.wake) return;
-        self->state.wake.reset();
+        if (!self->state.wakes.came(now())) return;
         self->state.router->tick(now());
         settle();
       },

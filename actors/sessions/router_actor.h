@@ -9,6 +9,7 @@
 
 #include "actors/core/caf.h"
 #include "actors/core/query.h"
+#include "actors/core/wake_times.h"
 #include "actors/future.h"
 #include "actors/sessions/router.h"
 
@@ -125,7 +126,7 @@ struct RouterSetting {
 struct RouterState {
   std::unique_ptr<Router> router;
   RouterSetting setting;
-  std::optional<TimePoint> wake;  // the earliest requested TickDue
+  WakeTimes wakes;  // of TickDue
   static inline const char* name = "router";
 
   [[nodiscard]] TimePoint now() const { return setting.clock->now(); }

@@ -279,18 +279,15 @@ void PortCore::settle(TimePoint /*now*/) {
     progress_->changed.notify_all();
   }
   const auto due = router_.next_due();
-  if (!clock_ || !due || (wake_ && *wake_ <= *due)) return;
+  if (!clock_ || !due || !wakes_.misses(*due)) return;
   clock_->at(*due, [weak = weak_from_this()] {
     const auto core = weak.lock();
     if (!core) return;
     core->give([core = core.get()](TimePoint now) {
-      // A timer set before an earlier one was requested: the next is set already.
-      if (core->wake_ && now < *core->wake_) return;
-      core->wake_.reset();
-      core->router_.tick(now);
+      if (core->wakes_.came(now)) core->router_.tick(now);
     });
   });
-  wake_ = due;  // last: without memory for a timer there is none
+  wakes_.requested(*due);  // last: without memory for a timer there is none
 }
 
 /// An order that its giver waits for, once.

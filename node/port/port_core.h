@@ -10,11 +10,11 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "actors/clock.h"
+#include "actors/core/wake_times.h"
 #include "actors/executor.h"
 #include "actors/link.h"
 #include "node/links/zmq_link.h"
@@ -132,7 +132,7 @@ class PortCore final : public std::enable_shared_from_this<PortCore>,
   port::Router router_;
   std::shared_ptr<const Port::Serve> serve_;  ///< null before start
   std::vector<port::Request> early_;          ///< arrived before start
-  std::optional<TimePoint> wake_;
+  detail::WakeTimes wakes_;
   bool flushing_ = false;
 
   const std::unique_ptr<Steps> steps_;  ///< of stop

@@ -35,6 +35,9 @@ class HandClock final : public Clock {
   /// Runs the timers that are due by then, the earliest first.
   void advance(Duration time);
 
+  /// Returns how many timers have not run.
+  [[nodiscard]] std::size_t timers() const { return timers_.size(); }
+
   /// The next call of now() throws std::bad_alloc.
   void fail_next() { fails_next_ = true; }
 

@@ -1,0 +1,71 @@
+#include "actors/core/wake_times.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <map>
+
+namespace troupe::detail {
+BOOST_AUTO_TEST_SUITE(wake_times)
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A clock, and a part that asks it to be woken when work is due next.
+struct Sleeper {
+  void settle(TimePoint due) {
+    if (!wakes.misses(due)) return;
+    ++timers[due];
+    ++requests;
+    wakes.requested(due);
+  }
+
+  /// Passes the time to the next timer. Returns whether the part does its work then.
+  bool work_at_next() {
+    now = timers.begin()->first;
+    bool works = false;
+    for (int left = timers.begin()->second; left > 0; --left) works |= wakes.came(now);
+    timers.erase(timers.begin());
+    return works;
+  }
+
+  WakeTimes wakes;
+  TimePoint now{};
+  std::map<TimePoint, int> timers;
+  int requests = 0;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(what_is_due_in_a_week_is_asked_for_once_whatever_comes_before_it) {
+  Sleeper sleeper;
+  const TimePoint in_a_week = TimePoint{} + 168h;
+  sleeper.settle(in_a_week);
+  for (int exchange = 0; exchange < 1'000; ++exchange) {
+    sleeper.settle(sleeper.now + 20ms);
+    BOOST_TEST(sleeper.work_at_next());
+    sleeper.settle(in_a_week);
+  }
+  BOOST_TEST(sleeper.timers.size() == 1U);
+  BOOST_TEST(sleeper.requests == 1'001);
+  BOOST_TEST(sleeper.work_at_next());
+  BOOST_TEST((sleeper.now == in_a_week));
+}
+
+BOOST_AUTO_TEST_CASE(one_that_comes_with_an_earlier_one_is_not_followed_twice) {
+  WakeTimes wakes;
+  for (const TimePoint due : {TimePoint(2s), TimePoint(1s)}) {
+    BOOST_TEST_REQUIRE(wakes.misses(due));
+    wakes.requested(due);
+  }
+  BOOST_TEST(!wakes.misses(TimePoint(1s)));
+  BOOST_TEST(!wakes.misses(TimePoint(3s)));
+  BOOST_TEST(!wakes.came(TimePoint(500ms)));
+  BOOST_TEST(wakes.came(TimePoint(2s)));  // late, when the time of the other is up, too
+  BOOST_TEST(!wakes.came(TimePoint(2s)));
+  BOOST_TEST(wakes.misses(TimePoint(3s)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace troupe::detail
