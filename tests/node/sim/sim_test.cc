@@ -290,8 +290,9 @@ BOOST_AUTO_TEST_CASE(what_waits_for_a_node_that_stands_still_comes_in_its_order,
         return false;
       };
       world.freeze("b");
-      world.run_for(1s);
+      world.run_for(900ms);
       if (sender_stops) static_cast<void>(world.node("a").stop());
+      world.run_for(100ms);  // the goodbye waits for "b", too
       world.thaw("b");
       static_cast<void>(world.step_until(count, 1s));
       const auto value = world.on("b", [&counter](Node& node) { return counter.rpc_sync(node, &Counter::value); });
