@@ -36,12 +36,27 @@ Result<Unit> ReadySet::add(int descriptor, Key key) {
 
 void ReadySet::remove(int descriptor) { (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr); }
 
+void ReadySet::watch_room(int descriptor, Key key, Room room) {
+  const std::uint32_t events = EPOLLIN | (room == Room::watched ? EPOLLOUT : 0U);
+  ::epoll_event event{.events = events, .data = {.u64 = key}};
+  (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, descriptor, &event);
+}
+
 std::vector<ReadySet::Key> ReadySet::wait(Duration timeout) {
+  std::vector<Key> keys;
+  for (const Event& event : wait_for_room(timeout)) keys.push_back(event.key);
+  return keys;
+}
+
+std::vector<ReadySet::Event> ReadySet::wait_for_room(Duration timeout) {
   std::array<::epoll_event, kKeysPerWait> events;
   const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), epoll_ms(timeout));
-  std::vector<Key> keys;
-  for (int i = 0; i < count; ++i) keys.push_back(events[static_cast<std::size_t>(i)].data.u64);
-  return keys;
+  std::vector<Event> told;
+  for (int i = 0; i < count; ++i) {
+    const ::epoll_event& event = events[static_cast<std::size_t>(i)];
+    told.push_back({event.data.u64, (event.events & ~std::uint32_t{EPOLLOUT}) != 0});
+  }
+  return told;
 }
 
 }  // namespace troupe

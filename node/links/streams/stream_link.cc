@@ -355,7 +355,7 @@ Result<Unit> StreamLink::connect_with(const Peer& to, const StreamSecret& secret
   try {
     sender_.open({to.name, to.incarnation}, accept.id, *key, *cipher, *place);
   } catch (const std::system_error&) {
-    return make_error(resource_exhausted, "no thread can be started");
+    return make_error(resource_exhausted, "no thread can be started, or no descriptor is free");
   } catch (const std::bad_alloc&) {
     return make_error(resource_exhausted, "no memory for a stream");
   }

@@ -1,12 +1,12 @@
 #include "node/links/streams/stream_receiver.h"
 
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -26,6 +26,9 @@ constexpr std::size_t kExpectedOfPeerMax = 2;
 constexpr std::size_t kStreamsOfPeerMax = 2;  ///< one, and the one before it, whose last bytes are still to be read
 constexpr int kPacketsPerTurn = 16;           ///< then other streams have theirs
 constexpr Duration kAcceptPause = std::chrono::milliseconds{100};
+constexpr ReadySet::Key kWakeUp = 0;
+constexpr ReadySet::Key kListener = 1;
+constexpr ReadySet::Key kFirstConnection = 2;
 
 std::optional<SocketAddress> place_of(const std::string& host, int port) {
   const std::string numeric = is_any_address(host) && host == "*" ? "0.0.0.0" : host;
@@ -90,10 +93,15 @@ Result<Unit> StreamReceiver::listen() {
   }
   spare_.take_back();
   try {
+    ready_.emplace();
+    if (const auto watched = ready_->add(wake_up_.descriptor(), kWakeUp); !watched || !watch_listener()) {
+      listener_.close();
+      return make_error(ErrorCode::resource_exhausted, "no connection can be watched");
+    }
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
     listener_.close();
-    return make_error(ErrorCode::resource_exhausted, "no thread can be started");
+    return make_error(ErrorCode::resource_exhausted, "no thread can be started, or no descriptor is free");
   }
   port_ = bound_port_of(listener_.get());
   return Unit{};
@@ -124,7 +132,7 @@ void StreamReceiver::stop() {
 
 void StreamReceiver::run() {
   try {
-    while (take_orders(std::chrono::steady_clock::now())) poll_connections();
+    while (take_orders(std::chrono::steady_clock::now())) read_connections();
   } catch (...) {
     const Error why = failure_of_current_exception("the receiver of streams");
     {
@@ -136,61 +144,80 @@ void StreamReceiver::run() {
     delivered_.notify_all();
     callbacks_.failed(why);
   }
-  connections_.clear();
+  ready_.reset();
+  streams_.clear();
+  strangers_.clear();
   listener_.close();
   open_ = 0;
 }
 
 bool StreamReceiver::take_orders(TimePoint now) {
-  for (const Connection& each : connections_) {
-    if (!each.peer && now >= each.prove_by)
-      refuse(fmt::format("closed a connection of {}: it did not say what it is", each.from));
-  }
+  while (!strangers_.empty() && now >= strangers_.begin()->second.prove_by)
+    refuse_stranger(strangers_.begin(), "it did not say what it is");
   {
     const std::lock_guard lock(mutex_);
     if (stopped_) return false;
-    std::erase_if(connections_,
-                  [&](const Connection& each) { return each.peer ? !is_current(each) : now >= each.prove_by; });
+    if (std::exchange(is_woken_, false)) {
+      for (auto at = streams_.begin(); at != streams_.end();)
+        at = is_current(at->second) ? std::next(at) : close(streams_, at);
+    }
   }
-  open_ = static_cast<std::size_t>(
-      std::ranges::count_if(connections_, [](const Connection& each) { return each.peer.has_value(); }));
+  open_ = streams_.size();
   return true;
 }
 
-void StreamReceiver::poll_connections() {
+StreamReceiver::Connections::iterator StreamReceiver::close(Connections& those, Connections::iterator at) {
+  ready_->remove(at->second.stream.descriptor());
+  return those.erase(at);
+}
+
+bool StreamReceiver::watch_listener() { return ready_->add(listener_.get(), kListener).ok(); }
+
+void StreamReceiver::read_connections() {
   const TimePoint now = std::chrono::steady_clock::now();
-  if (accept_again_ && now >= *accept_again_) accept_again_.reset();
+  if (accept_again_ && now >= *accept_again_) {
+    accept_again_.reset();
+    if (!watch_listener()) accept_again_ = now + kAcceptPause;
+  }
   std::optional<TimePoint> due = accept_again_;
-  std::vector<pollfd> descriptors{{.fd = wake_up_.descriptor(), .events = POLLIN, .revents = 0},
-                                  {.fd = accept_again_ ? -1 : listener_.get(), .events = POLLIN, .revents = 0}};
-  for (const Connection& each : connections_) {
-    descriptors.push_back({.fd = each.stream.descriptor(), .events = POLLIN, .revents = 0});
-    if (!each.peer) due = due ? std::min(*due, each.prove_by) : each.prove_by;
+  if (!strangers_.empty()) {
+    const TimePoint prove_by = strangers_.begin()->second.prove_by;
+    due = due ? std::min(*due, prove_by) : prove_by;
   }
-  int timeout = -1;
-  if (due) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - now);
-    timeout = static_cast<int>(std::max<std::int64_t>(0, left.count()));
+  bool has_strangers = false;
+  for (const ReadySet::Key key : ready_->wait(due ? std::max(Duration{0}, *due - now) : Duration{-1})) {
+    if (key == kWakeUp) {
+      wake_up_.silence();
+      is_woken_ = true;
+    } else if (key == kListener) {
+      has_strangers = true;
+    } else if (const auto stream = streams_.find(key); stream != streams_.end()) {
+      read(streams_, stream);
+    } else if (const auto stranger = strangers_.find(key); stranger != strangers_.end()) {
+      read(strangers_, stranger);
+    }
   }
-  (void)::poll(descriptors.data(), descriptors.size(), timeout);
-  if (descriptors[0].revents != 0) wake_up_.silence();
-  std::vector<Connection> kept;
-  std::vector<Connection> before = std::exchange(connections_, {});
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    const bool has_news = descriptors[i + 2].revents != 0;
-    if (!has_news || read(before[i]) == Keep::yes) kept.push_back(std::move(before[i]));
-  }
-  connections_ = std::move(kept);
   for (const NodeLife& peer : std::exchange(proved_, {})) leave_newest(peer);
-  if (descriptors[1].revents != 0) accept_strangers(std::chrono::steady_clock::now());  // poll may have taken hours
+  if (has_strangers) accept_strangers(std::chrono::steady_clock::now());  // the wait may have taken hours
+}
+
+void StreamReceiver::read(Connections& those, Connections::iterator at) {
+  if (read(at->second) == Keep::no) {
+    close(those, at);
+  } else if (&those == &strangers_ && at->second.peer) {
+    streams_.insert(strangers_.extract(at));
+  }
 }
 
 /// Ends the oldest streams of `peer` beyond those that it may have.
 void StreamReceiver::leave_newest(const NodeLife& peer) {
   auto count = static_cast<std::size_t>(
-      std::ranges::count_if(connections_, [&](const Connection& each) { return each.peer == peer; }));
-  std::erase_if(connections_,
-                [&](const Connection& each) { return each.peer == peer && count > kStreamsOfPeerMax && count-- > 0; });
+      std::ranges::count_if(streams_, [&](const auto& each) { return each.second.peer == peer; }));
+  for (auto at = streams_.begin(); count > kStreamsOfPeerMax;) {
+    const bool is_of_peer = at->second.peer == peer;
+    if (is_of_peer) --count;
+    at = is_of_peer ? close(streams_, at) : std::next(at);
+  }
 }
 
 void StreamReceiver::accept_strangers(TimePoint now) {
@@ -203,17 +230,29 @@ void StreamReceiver::accept_strangers(TimePoint now) {
       const bool has_no_descriptor = errno == EMFILE || errno == ENFILE;
       const bool has_no_memory = errno == ENOBUFS || errno == ENOMEM;
       // A stream that is never read would swallow what its peer sends: closed, its packets take the link below.
-      if (has_no_descriptor && turn_away()) return;  // poll tells of the next one: without a descriptor accept does not
-      // The connection waits, and poll would tell of it at once.
-      if (has_no_descriptor || has_no_memory) accept_again_ = now + kAcceptPause;
+      if (has_no_descriptor && turn_away()) return;  // `wait` tells of the next: without a descriptor accept does not
+      if (has_no_descriptor || has_no_memory) {      // the connection waits, and `wait` would tell of it at once
+        ready_->remove(listener_.get());
+        accept_again_ = now + kAcceptPause;
+      }
       return;
     }
-    make_room_for_stranger();
-    connections_.push_back({.stream = InStream(std::move(socket)),
-                            .from = host_and_port_of(from),
-                            .peer = {},
-                            .prove_by = now + options_.proof_patience});
+    if (strangers_.size() == kStrangersMax)
+      refuse_stranger(strangers_.begin(), "too many connections have not identified themselves");
+    const int descriptor = socket.get();
+    const auto stranger = strangers_.emplace_hint(strangers_.end(), kFirstConnection + last_key_++,
+                                                  Connection{.stream = InStream(std::move(socket)),
+                                                             .from = host_and_port_of(from),
+                                                             .peer = {},
+                                                             .prove_by = now + options_.proof_patience});
+    if (const auto watched = ready_->add(descriptor, stranger->first); !watched)
+      refuse_stranger(stranger, watched.error().message);
   }
+}
+
+void StreamReceiver::refuse_stranger(Connections::iterator stranger, std::string_view why) {
+  refuse(fmt::format("closed a connection of {}: {}", stranger->second.from, why));
+  close(strangers_, stranger);
 }
 
 bool StreamReceiver::turn_away() {
@@ -225,15 +264,6 @@ bool StreamReceiver::turn_away() {
   spare_.take_back();
   if (was_accepted) refuse("closed a connection: this process may open no more descriptors");
   return was_accepted;
-}
-
-/// Ends the oldest stranger if there are as many as may be.
-void StreamReceiver::make_room_for_stranger() {
-  const auto is_stranger = [](const Connection& each) { return !each.peer; };
-  if (static_cast<std::size_t>(std::ranges::count_if(connections_, is_stranger)) < kStrangersMax) return;
-  const auto oldest = std::ranges::find_if(connections_, is_stranger);
-  refuse(fmt::format("closed a connection of {}: too many connections have not identified themselves", oldest->from));
-  connections_.erase(oldest);
 }
 
 StreamReceiver::Keep StreamReceiver::read(Connection& connection) {

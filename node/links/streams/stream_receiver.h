@@ -19,6 +19,7 @@
 #include "messages/frame.h"
 #include "messages/ids.h"
 #include "node/file_descriptor.h"
+#include "node/links/ready_set.h"
 #include "node/links/streams/in_stream.h"
 #include "node/links/streams/stream_keys.h"
 #include "node/links/wake_up.h"
@@ -82,16 +83,23 @@ class StreamReceiver {
     Era era = 0;                   ///< of the peer
     TimePoint prove_by;            ///< unless proved
   };
+  /// By number, the oldest first.
+  using Connections = std::map<ReadySet::Key, Connection>;
   enum class Keep { yes, no };
 
   [[nodiscard]] Result<Unit> listen();
   void run();
   [[nodiscard]] bool take_orders(TimePoint now);
-  void poll_connections();
+  void read_connections();
+  void read(Connections& those, Connections::iterator at);
+  /// Returns the next one.
+  Connections::iterator close(Connections& those, Connections::iterator at);
   void accept_strangers(TimePoint now);
+  /// Says why in the log.
+  void refuse_stranger(Connections::iterator stranger, std::string_view why);
+  [[nodiscard]] bool watch_listener();
   /// Closes the next connection, for which no descriptor is free. Returns false if that is not possible either.
   [[nodiscard]] bool turn_away();
-  void make_room_for_stranger();
   [[nodiscard]] Keep read(Connection& connection);
   [[nodiscard]] Keep prove(Connection& connection, const Preamble& preamble);
   void leave_newest(const NodeLife& peer);
@@ -114,7 +122,11 @@ class StreamReceiver {
   FileDescriptor listener_;                ///< set before the thread starts, then the thread
   std::thread thread_;                     ///< guarded by mutex_ until stop
 
-  std::vector<Connection> connections_;    ///< the thread
+  std::optional<ReadySet> ready_;          ///< set before the thread starts, then the thread; of all descriptors
+  Connections streams_;                    ///< the thread; proved
+  Connections strangers_;                  ///< the thread
+  ReadySet::Key last_key_ = 0;             ///< the thread
+  bool is_woken_ = false;                  ///< the thread; peers may have been removed
   std::vector<NodeLife> proved_;           ///< the thread; whose streams have just begun
   std::optional<TimePoint> accept_again_;  ///< the thread; there were no descriptors
   SpareDescriptor spare_;                  ///< set before the thread starts, then the thread; to turn connections away

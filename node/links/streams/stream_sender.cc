@@ -1,11 +1,10 @@
 #include "node/links/streams/stream_sender.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <chrono>
 #include <exception>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "actors/core/guarded.h"
@@ -16,6 +15,7 @@ namespace {
 
 constexpr std::size_t kPendingMin = std::size_t{512} << 10;  ///< with less to write, more packets are encrypted
 constexpr int kRoundsPerTurn = 16;                           ///< then other streams have theirs
+constexpr ReadySet::Key kWakeUp = 0;
 
 }  // namespace
 
@@ -30,10 +30,15 @@ void StreamSender::open(const NodeLife& peer, const StreamId& id, const StreamKe
   {
     const std::lock_guard lock(mutex_);
     if (stopped_) return;
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-    auto lane = std::make_shared<Lane>(Lane{.peer = peer, .id = id, .queue = {}});
+    if (!thread_.joinable()) {
+      ready_.emplace();
+      if (const auto watched = ready_->add(wake_up_.descriptor(), kWakeUp); !watched)
+        throw std::system_error(std::make_error_code(std::errc::no_space_on_device), watched.error().message);
+      thread_ = std::thread([this] { run(); });
+    }
+    auto lane = std::make_shared<Lane>(Lane{.peer = peer, .id = id, .key = ++last_key_, .queue = {}});
     std::shared_ptr<Lane>& known = lanes_[peer.name];
-    if (known) known->closed = true;
+    if (known) known->closed = closed_any_ = true;
     known = lane;
     fresh_.push_back({.lane = std::move(lane),
                       .stream = std::move(stream).value(),
@@ -54,6 +59,8 @@ bool StreamSender::send(const NodeName& peer, Frames& packet) {
       ++dropped_;
       return true;
     }
+    if (!lane.listed) filled_.push_back(found->second);
+    lane.listed = true;
     lane.queue.push_back(std::move(packet));
     lane.bytes += bytes;
     ++packets_;
@@ -69,7 +76,7 @@ void StreamSender::close(const NodeName& peer) {
     const auto lane = lanes_.extract(peer);
     if (lane.empty()) return;
     lane.mapped()->open = false;
-    lane.mapped()->closed = true;
+    lane.mapped()->closed = closed_any_ = true;
   }
   wake_up_.ring();
 }
@@ -108,7 +115,7 @@ std::uint64_t StreamSender::dropped() const {
 
 void StreamSender::run() {
   try {
-    while (take_orders()) poll_streams();
+    while (take_orders()) work();
   } catch (...) {
     const Error why = failure_of_current_exception("the sender of streams");
     {  // nobody would send what is queued from now on
@@ -116,76 +123,116 @@ void StreamSender::run() {
       stopped_ = true;
       lanes_.clear();
       fresh_.clear();
+      filled_.clear();
     }
     failed_(why);
   }
+  ready_.reset();
   running_.clear();
 }
 
 bool StreamSender::take_orders() {
-  const std::lock_guard lock(mutex_);
-  if (stopped_) return false;
-  std::ranges::move(fresh_, std::back_inserter(running_));
-  fresh_.clear();
-  std::erase_if(running_, [](const Running& each) { return each.lane->closed && !each.worn; });
-  waiting_ = std::ranges::none_of(running_, [this](const Running& each) { return has_work(each); });
+  std::vector<Running> fresh;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return false;
+    fresh = std::exchange(fresh_, {});
+    std::erase_if(fresh, [](const Running& each) { return each.lane->closed; });
+    for (const std::shared_ptr<Lane>& lane : filled_) {
+      to_do_.insert(lane->key);
+      lane->listed = false;
+    }
+    filled_.clear();
+    for (auto at = running_.begin(); closed_any_ && at != running_.end();) {
+      const auto current = at++;
+      if (current->second.lane->closed && !current->second.worn) close(current);
+    }
+    closed_any_ = false;
+    waiting_ = to_do_.empty();
+  }
+  for (Running& each : fresh) start(std::move(each));
   return true;
 }
 
-// Of a stream whose connection takes nothing now, poll tells when it does. REQUIRES: mutex_ is held.
-bool StreamSender::has_work(const Running& running) const {
-  return running.lane->open && !running.lane->queue.empty() && running.stream.pending() == 0;
+void StreamSender::start(Running fresh) {
+  const ReadySet::Key key = fresh.lane->key;
+  const int descriptor = fresh.stream.descriptor();
+  if (const auto watched = ready_->add(descriptor, key); !watched) return end(fresh, watched.error().message);
+  ready_->watch_room(descriptor, key, ReadySet::Room::watched);
+  running_.emplace(key, std::move(fresh));
+  connecting_.insert(key);
 }
 
-void StreamSender::poll_streams() {
-  std::vector<pollfd> descriptors{{.fd = wake_up_.descriptor(), .events = POLLIN, .revents = 0}};
-  std::optional<TimePoint> due;
-  for (const Running& each : running_) {
-    const bool waits = each.connect_by || each.stream.pending() > 0;
-    // The peer writes nothing here: readable means that it has closed the connection.
-    descriptors.push_back({.fd = each.stream.descriptor(),
-                           .events = static_cast<short>(POLLIN | POLLRDHUP | (waits ? POLLOUT : 0)),
-                           .revents = 0});
-    if (each.connect_by) due = due ? std::min(*due, *each.connect_by) : each.connect_by;
-  }
+void StreamSender::close(Streams::iterator at) {
+  ready_->remove(at->second.stream.descriptor());
+  connecting_.erase(at->first);
+  running_.erase(at);
+}
+
+void StreamSender::work() {
   bool sleeps = false;
   {
     const std::lock_guard lock(mutex_);
     sleeps = waiting_;
   }
-  int timeout = sleeps ? -1 : 0;
-  if (sleeps && due) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - std::chrono::steady_clock::now());
-    timeout = static_cast<int>(std::max<std::int64_t>(0, left.count()));
+  Duration timeout{sleeps ? -1 : 0};
+  if (sleeps && !connecting_.empty()) {
+    const TimePoint due = *running_.at(*connecting_.begin()).connect_by;
+    timeout = std::max(Duration{0}, due - std::chrono::steady_clock::now());
   }
-  (void)::poll(descriptors.data(), descriptors.size(), timeout);
-  if (descriptors.front().revents != 0) wake_up_.silence();
+  const std::vector<ReadySet::Event> events = ready_->wait_for_room(timeout);
+  std::set<ReadySet::Key> to_do = std::exchange(to_do_, {});
+  for (const ReadySet::Event& event : events) {
+    to_do.erase(event.key);
+    if (event.key == kWakeUp) {
+      wake_up_.silence();
+    } else if (const auto at = running_.find(event.key); at != running_.end()) {
+      work_on(at, &event);
+    }
+  }
   const TimePoint now = std::chrono::steady_clock::now();
-  std::vector<Running> kept;
-  for (std::size_t i = 0; i < running_.size(); ++i) {
-    if (work_on(running_[i], descriptors[i + 1].revents, now) == Keep::yes) kept.push_back(std::move(running_[i]));
+  while (!connecting_.empty() && now >= *running_.at(*connecting_.begin()).connect_by)
+    work_on(running_.find(*connecting_.begin()), nullptr);
+  for (const ReadySet::Key key : to_do) {
+    const auto at = running_.find(key);
+    // One whose connection takes nothing goes on once it has room.
+    if (at != running_.end() && at->second.stream.pending() == 0) work_on(at, nullptr);
   }
-  running_ = std::move(kept);
 }
 
-StreamSender::Keep StreamSender::work_on(Running& running, short events, TimePoint now) {
-  if (running.connect_by) {
-    if (events == 0 && now < *running.connect_by) return Keep::yes;
-    const auto connected = events != 0 ? running.stream.connected()
-                                       : make_error(ErrorCode::peer_unreachable, "it did not accept a connection");
-    if (!connected) {
-      end(running, connected.error().message);
-      return Keep::no;
-    }
-    running.connect_by.reset();
-    const std::lock_guard lock(mutex_);
-    running.lane->open = !running.lane->closed;
-  } else if ((events & (POLLIN | POLLRDHUP | POLLHUP | POLLERR)) != 0) {
-    const auto written = running.stream.write();  // its error says why
-    end(running, written ? "the peer closed the connection" : written.error().message);
+/// `event` is null if its packets are to be written, or if it has not connected in time.
+void StreamSender::work_on(Streams::iterator at, const ReadySet::Event* event) {
+  Running& running = at->second;
+  const Keep keep = running.connect_by ? connected(running, event) : written(running, event);
+  if (keep == Keep::no) return close(at);
+  const bool waits = running.stream.pending() > 0;
+  if (std::exchange(running.waits_for_room, waits) == waits) return;
+  ready_->watch_room(running.stream.descriptor(), at->first,
+                     waits ? ReadySet::Room::watched : ReadySet::Room::unwatched);
+}
+
+StreamSender::Keep StreamSender::connected(Running& running, const ReadySet::Event* event) {
+  const auto connected = event != nullptr ? running.stream.connected()
+                                          : make_error(ErrorCode::peer_unreachable, "it did not accept a connection");
+  if (!connected) {
+    end(running, connected.error().message);
     return Keep::no;
   }
+  running.connect_by.reset();
+  connecting_.erase(running.lane->key);
+  {
+    const std::lock_guard lock(mutex_);
+    running.lane->open = !running.lane->closed;
+  }
   return pump(running);
+}
+
+StreamSender::Keep StreamSender::written(Running& running, const ReadySet::Event* event) {
+  // The peer writes nothing here: readable means that it has closed the connection.
+  if (event == nullptr || !event->is_readable) return pump(running);
+  const auto written = running.stream.write();  // its error says why
+  end(running, written ? "the peer closed the connection" : written.error().message);
+  return Keep::no;
 }
 
 StreamSender::Keep StreamSender::pump(Running& running) {
@@ -207,8 +254,9 @@ StreamSender::Keep StreamSender::pump(Running& running) {
       end(running, written.error().message);
       return Keep::no;
     }
-    if (running.stream.pending() > 0) return Keep::yes;  // poll tells when it takes more
+    if (running.stream.pending() > 0) return Keep::yes;  // goes on once it has room
   }
+  to_do_.insert(running.lane->key);
   return Keep::yes;
 }
 

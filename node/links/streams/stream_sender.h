@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "messages/error.h"
 #include "messages/frame.h"
 #include "messages/ids.h"
+#include "node/links/ready_set.h"
 #include "node/links/socket_address.h"
 #include "node/links/streams/out_stream.h"
 #include "node/links/streams/stream_keys.h"
@@ -55,7 +57,7 @@ class StreamSender {
   StreamSender& operator=(const StreamSender&) = delete;
 
   /// Opens a stream to `peer`, in the place of an earlier one. Ends in `ended`, unless `close` or `stop` is called.
-  /// Throws std::system_error if no thread can be started.
+  /// Throws std::system_error if no thread can be started or no descriptor is free.
   void open(const NodeLife& peer, const StreamId& id, const StreamKey& key, Cipher cipher, const SocketAddress& to);
 
   /// Sends a packet over the open stream to `peer`. Returns false, and leaves the packet to the caller, if there is
@@ -77,8 +79,10 @@ class StreamSender {
   struct Lane {
     NodeLife peer;
     StreamId id{};
+    ReadySet::Key key = 0;     ///< its number, in the order of `open`
     bool open = false;         // guarded by the sender's mutex_
     bool closed = false;       // guarded by the sender's mutex_
+    bool listed = false;       // guarded by the sender's mutex_; in filled_
     std::deque<Frames> queue;  // guarded by the sender's mutex_
     std::size_t bytes = 0;     // guarded by the sender's mutex_; of the queue
   };
@@ -88,16 +92,21 @@ class StreamSender {
     OutStream stream;
     std::optional<TimePoint> connect_by;  ///< until it is connected
     bool worn = false;
+    bool waits_for_room = true;  ///< to be connected, or to write
   };
+  using Streams = std::map<ReadySet::Key, Running>;
   enum class Keep { yes, no };
 
   void run();
   [[nodiscard]] bool take_orders();
-  void poll_streams();
-  [[nodiscard]] Keep work_on(Running& running, short events, TimePoint now);
+  void start(Running fresh);
+  void close(Streams::iterator at);
+  void work();
+  void work_on(Streams::iterator at, const ReadySet::Event* event);
+  [[nodiscard]] Keep connected(Running& running, const ReadySet::Event* event);
+  [[nodiscard]] Keep written(Running& running, const ReadySet::Event* event);
   [[nodiscard]] Keep pump(Running& running);
   [[nodiscard]] std::vector<Frames> take_packets(Lane& lane, std::size_t bytes);
-  [[nodiscard]] bool has_work(const Running& running) const;
   void end(const Running& running, std::string why);
   void wear_out(Running& running);
 
@@ -109,13 +118,19 @@ class StreamSender {
   mutable std::mutex mutex_;
   std::map<NodeName, std::shared_ptr<Lane>> lanes_;  ///< guarded by mutex_
   std::vector<Running> fresh_;                       ///< guarded by mutex_; not yet seen by the thread
-  bool waiting_ = false;                             ///< guarded by mutex_; the thread sleeps, or will next
-  bool stopped_ = false;                             ///< guarded by mutex_
-  std::uint64_t packets_ = 0;                        ///< guarded by mutex_
-  std::uint64_t dropped_ = 0;                        ///< guarded by mutex_
-  std::thread thread_;                               ///< guarded by mutex_ until stop
+  std::vector<std::shared_ptr<Lane>> filled_;  ///< guarded by mutex_; have got packets, not yet seen by the thread
+  bool closed_any_ = false;                    ///< guarded by mutex_; not yet seen by the thread
+  bool waiting_ = false;                       ///< guarded by mutex_; the thread sleeps, or will next
+  bool stopped_ = false;                       ///< guarded by mutex_
+  std::uint64_t packets_ = 0;                  ///< guarded by mutex_
+  std::uint64_t dropped_ = 0;                  ///< guarded by mutex_
+  std::thread thread_;                         ///< guarded by mutex_ until stop
 
-  std::vector<Running> running_;  ///< the thread
+  std::optional<ReadySet> ready_;       ///< set before the thread starts, then the thread
+  ReadySet::Key last_key_ = 0;          ///< guarded by mutex_
+  Streams running_;                     ///< the thread
+  std::set<ReadySet::Key> connecting_;  ///< the thread; the first of them gives up first
+  std::set<ReadySet::Key> to_do_;       ///< the thread; may have packets that wait, and room
 };
 
 }  // namespace troupe::detail

@@ -52,6 +52,22 @@ BOOST_AUTO_TEST_CASE(descriptor_that_was_removed_is_not_told) {
   BOOST_TEST(set.wait(0ms).empty());
 }
 
+BOOST_AUTO_TEST_CASE(room_is_told_while_it_is_watched) {
+  const Event event;  // always has room
+  ReadySet set;
+  BOOST_REQUIRE(set.add(event.descriptor, 1).ok());
+  BOOST_TEST(set.wait_for_room(0ms).empty());
+  set.watch_room(event.descriptor, 1, ReadySet::Room::watched);
+  BOOST_TEST_REQUIRE(set.wait_for_room(-1ms).size() == 1U);
+  BOOST_TEST(set.wait_for_room(-1ms)[0].key == 1U);
+  BOOST_TEST(!set.wait_for_room(-1ms)[0].is_readable);
+  event.set();
+  BOOST_TEST(set.wait_for_room(-1ms)[0].is_readable);
+  event.clear();
+  set.watch_room(event.descriptor, 1, ReadySet::Room::unwatched);
+  BOOST_TEST(set.wait_for_room(0ms).empty());
+}
+
 BOOST_AUTO_TEST_CASE(wait_ends_after_its_time) {
   ReadySet set;
   const auto begin = std::chrono::steady_clock::now();

@@ -4,20 +4,41 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "tests/node/links/streams/stream_ends.h"
+
+namespace {
+
+std::atomic<std::size_t> descriptors_seen = 0;  // that any thread's waits ask for, or are told of
+
+}  // namespace
+
+extern "C" int poll(pollfd* descriptors, nfds_t count, int timeout) {
+  descriptors_seen += count;
+  const timespec limit{.tv_sec = timeout / 1000, .tv_nsec = timeout % 1000 * 1'000'000L};
+  return ::ppoll(descriptors, count, timeout < 0 ? nullptr : &limit, nullptr);
+}
+
+extern "C" int epoll_wait(int set, epoll_event* events, int count_max, int timeout) {
+  const int count = ::epoll_pwait(set, events, count_max, timeout, nullptr);
+  if (count > 0) descriptors_seen += static_cast<std::size_t>(count);
+  return count;
+}
 
 namespace troupe {
 namespace {
@@ -190,6 +211,19 @@ BOOST_AUTO_TEST_CASE(stream_for_which_no_descriptor_is_free_is_closed) {
   }
   ends.send("a", "text");  // the one that was open before stays
   ends.wait([&] { return ends.arrived.size() == 2; });
+}
+
+BOOST_AUTO_TEST_CASE(packet_costs_the_same_however_many_other_streams_are_open) {
+  constexpr std::size_t kPackets = 50;
+  StreamEnds ends;
+  for (std::uint64_t i = 1; i <= 40; ++i) ends.open({"peer" + std::to_string(i), {i, i}});
+  ends.wait([&] { return ends.arrived.size() == 40; });
+  const std::size_t before = descriptors_seen;
+  for (std::size_t i = 1; i <= kPackets; ++i) {
+    ends.send("peer7", "text");
+    ends.wait([&] { return ends.arrived.size() == 40 + i; });
+  }
+  BOOST_TEST(descriptors_seen - before <= 8 * kPackets);  // one at each end, and what wakes the sender
 }
 
 BOOST_AUTO_TEST_CASE(port_of_the_first_node_is_left_to_it) {
