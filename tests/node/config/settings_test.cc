@@ -3,11 +3,13 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "actors/sessions/silence_limits.h"
 #include "node/config/config.h"
@@ -61,6 +63,39 @@ BOOST_AUTO_TEST_CASE(times_that_are_shown_are_those_of_nodes_that_are_told_none)
     BOOST_CHECK(time(spec.fallback) == near.*limit);
     BOOST_CHECK(time(spec.between_machines) == far.*limit);
   }
+}
+
+// There is no setting for a secret: only files and descriptors have one. Also where the quotes were forgotten.
+BOOST_AUTO_TEST_CASE(secret_in_the_configuration_is_refused_and_not_shown, *boost::unit_test::label("S13")) {
+  const std::string secret = "9f86d081884c7d659a2feaa0c55ad015";
+  const std::string role = "[[role]]\nname = \"ps\"\ncommand = [\"./ps\"]\n";
+  const auto is_refused_without_it = [&](const std::string& text, const Variables& variables = {},
+                                         const std::vector<std::string>& sets = {}) {
+    const testing::TemporaryDirectory directory;
+    const std::string file = directory.path() / "cluster.toml";
+    std::ofstream(file) << text;
+    try {
+      static_cast<void>(load_config(file, variables, sets));
+      return false;
+    } catch (const ConfigError& error) {
+      return std::string(error.what()).find(secret.substr(0, 8)) == std::string::npos &&
+             std::ranges::none_of(error.lines(), [&](const std::string& line) {
+               return line.find(secret.substr(0, 8)) != std::string::npos;
+             });
+    }
+  };
+  BOOST_TEST(is_refused_without_it("[cluster]\ncolour = 1\n" + role));
+  BOOST_TEST(!is_refused_without_it("[cluster]\nname = \" " + secret + "\"\n" + role));  // what is no secret is shown
+  for (const std::string key : {"secret", "secret_key", "token"}) {
+    for (const std::string& value : {'"' + secret + '"', secret, '"' + secret}) {
+      BOOST_TEST(is_refused_without_it("[cluster]\n" + key + " = " + value + "\n" + role), key + " " + value);
+      BOOST_TEST(is_refused_without_it("[node]\n" + key + " = " + value + "\n" + role), key + " " + value);
+      BOOST_TEST(is_refused_without_it(role + key + " = " + value + "\n"), key + " " + value);
+    }
+    BOOST_TEST(is_refused_without_it(role, {}, {"cluster." + key + "=" + secret}), key);
+  }
+  BOOST_TEST(is_refused_without_it(role, {{"TROUPE__CLUSTER__SECRET", secret}}));
+  BOOST_TEST(is_refused_without_it(role + "env = {TROUPE_SECRET_FILE = \"" + secret + "\"}\n"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -88,7 +88,8 @@ BOOST_AUTO_TEST_CASE(the_cluster_key_is_read_as_it_was_written) {
                                   detail::hex_of(written.secret->bytes()) + "\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_cut_or_changed_key_file_is_refused_without_its_secrets, *boost::unit_test::label("attack")) {
+BOOST_AUTO_TEST_CASE(a_cut_or_changed_key_file_is_refused_without_its_secrets,
+                     *boost::unit_test::label("attack") * boost::unit_test::label("S13")) {
   const TwoNodes nodes;
   const std::string path = nodes.made.key_path("ps");
   const std::string text = text_of(path);
