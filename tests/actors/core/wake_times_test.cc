@@ -3,7 +3,12 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+
+#include "messages/membership.h"
+#include "tests/actors/bare_peer.h"
 
 namespace troupe::detail {
 BOOST_AUTO_TEST_SUITE(wake_times)
@@ -65,6 +70,29 @@ BOOST_AUTO_TEST_CASE(one_that_comes_with_an_earlier_one_is_not_followed_twice) {
   BOOST_TEST(wakes.came(TimePoint(2s)));  // late, when the time of the other is up, too
   BOOST_TEST(!wakes.came(TimePoint(2s)));
   BOOST_TEST(wakes.misses(TimePoint(3s)));
+}
+
+BOOST_AUTO_TEST_CASE(timers_stay_few_while_an_entry_at_a_barrier_may_wait_for_hours) {
+  testing::AmongBarePeers world(0);
+  const auto other = world.peer("p1");
+  std::uint64_t entries = 0;
+  const auto enter = [&](std::chrono::microseconds limit) {
+    const BarrierEntryId id{"p1", 1, ++entries};
+    return other->ask("m", "membership", msg::BarrierEntered{id, "barrier", {"m", "p1"}, {}, false, limit, {}});
+  };
+  const auto patient = enter(5h);
+  world.clock->advance(1s);
+  const std::size_t timers = world.clock->timers();
+  for (int entry = 0; entry < 1'000; ++entry) {
+    const auto hasty = enter(10ms);
+    world.clock->advance(1s);
+    BOOST_REQUIRE(hasty->has_value());
+    BOOST_REQUIRE(((*hasty)->error().code == ErrorCode::timeout));
+  }
+  BOOST_TEST(world.clock->timers() == timers);
+  BOOST_TEST(!patient->has_value());
+  world.clock->advance(5h);
+  BOOST_TEST(patient->has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

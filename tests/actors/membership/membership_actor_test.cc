@@ -3,8 +3,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -404,29 +402,6 @@ BOOST_AUTO_TEST_CASE(in_a_world_made_at_once_a_node_says_its_place_without_an_ep
   BOOST_TEST(joined[0].member.address == "memory://m");
   BOOST_TEST(joined[0].member.rank == 3U);
   BOOST_TEST(joined[0].member.epoch == 0U);  // lives of that world are ordered by the time at which they come up
-}
-
-BOOST_AUTO_TEST_CASE(timers_stay_few_while_an_entry_at_a_barrier_may_wait_for_hours) {
-  AmongBarePeers world(0);
-  const auto other = world.peer("p1");
-  std::uint64_t entries = 0;
-  const auto enter = [&](std::chrono::microseconds limit) {
-    const BarrierEntryId id{"p1", 1, ++entries};
-    return other->ask("m", "membership", msg::BarrierEntered{id, "barrier", {"m", "p1"}, {}, false, limit, {}});
-  };
-  const Asked patient = enter(5h);
-  world.clock->advance(1s);
-  const std::size_t timers = world.clock->timers();
-  for (int entry = 0; entry < 1'000; ++entry) {
-    const Asked hasty = enter(10ms);
-    world.clock->advance(1s);
-    BOOST_REQUIRE(hasty->has_value());
-    BOOST_REQUIRE(((*hasty)->error().code == ErrorCode::timeout));
-  }
-  BOOST_TEST(world.clock->timers() == timers);
-  BOOST_TEST(!patient->has_value());
-  world.clock->advance(5h);
-  BOOST_TEST(patient->has_value());
 }
 
 BOOST_FIXTURE_TEST_SUITE(common_end, InTheWorld)

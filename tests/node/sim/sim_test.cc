@@ -285,10 +285,7 @@ BOOST_AUTO_TEST_CASE(what_waits_for_a_node_that_stands_still_comes_in_its_order,
       world.run_for(400ms);
       const std::uint64_t before = requests_of(world.node("b"), "a").value();
       std::uint64_t came = before;  // while "a" is up at "b": ahead of its goodbye
-      const auto count = [&world, &came] {
-        came = requests_of(world.node("b"), "a").value_or(came);
-        return false;
-      };
+      const auto count = [&] { return came = requests_of(world.node("b"), "a").value_or(came), false; };
       world.freeze("b");
       world.run_for(900ms);
       if (sender_stops) static_cast<void>(world.node("a").stop());
