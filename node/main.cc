@@ -209,7 +209,7 @@ CLI::App* add_keys(CLI::App& app, Arguments& arguments) {
   CLI::App* init = add_keys_action(*keys, arguments, "init-cluster", "Makes the key of a new cluster", init_cluster);
   CLI::App* fresh = add_keys_action(*keys, arguments, "new-node", "Makes keys of new members", new_node);
   CLI::App* again = add_keys_action(*keys, arguments, "rotate", "Makes new keys of members; old ones end", rotate);
-  CLI::App* may = add_keys_action(*keys, arguments, "grant", "Says which functions members may call on others", grant);
+  CLI::App* may = add_keys_action(*keys, arguments, "grant", "Says what members may do on others", grant);
   CLI::App* out = add_keys_action(*keys, arguments, "revoke", "Takes members out", revoke);
   CLI::App* show = add_keys_action(*keys, arguments, "show-public", "Prints names and public keys", show_public);
   CLI::App* check = add_keys_action(*keys, arguments, "verify", "Checks files, owners, modes and signature", verify);
@@ -235,9 +235,16 @@ CLI::App* add_keys(CLI::App& app, Arguments& arguments) {
                      "functions that each NODE may call on other nodes, e.g. eval,stats.*; \"-\": none; \"*\": all "
                      "that those nodes allow")
         ->type_name("FUNCTION,...")
-        ->check(CLI::Validator(refuse_no_functions, ""))
-        ->required(command == may);
+        ->check(CLI::Validator(refuse_no_functions, ""));
+    const auto add_right = [command](const char* name, std::string& text, const char* about) {
+      command->add_option(name, text, about)->type_name("*|-")->check(CLI::IsMember({"*", "-"}).description(""));
+    };
+    add_right("--owns", options.owns, "\"*\": each NODE may make values on other nodes; \"-\": it may not");
+    add_right("--reads", options.reads, "\"*\": each NODE may get copies of other nodes' values; \"-\": it may not");
   }
+  may->parse_complete_callback([&options] {
+    if ((options.calls + options.owns + options.reads).empty()) throw CLI::RequiredError("--calls, --owns or --reads");
+  });
   keys->footer(R"(
 DIR/cluster.key decides who is in, and stays where it is. DIR/nodes/cluster.members goes to every node, and
 DIR/nodes/NODE.key to that node alone.

@@ -78,6 +78,7 @@ const std::map<std::string_view, std::vector<std::string_view>>& internals_reach
        {"actors/calls/device_maps.h",
         "actors/calls/exception_types.h",
         "actors/calls/function_table.h",
+        "actors/calls/listed_grants.h",
         "actors/calls/retry_budget.h",
         "actors/calls/served_calls.h",
         "actors/calls/waiting_calls.h",

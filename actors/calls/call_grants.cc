@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <utility>
 
 namespace troupe {
 
@@ -79,28 +78,5 @@ CallGrants CallGrants::parse(std::string_view text) {
   }
   return grants;
 }
-
-namespace detail {
-
-ReplaceableGrants::ReplaceableGrants(CallGrants grants) { replace(std::move(grants)); }
-
-void ReplaceableGrants::replace(CallGrants grants) {
-  auto fresh = grants.empty() ? nullptr : std::make_shared<const CallGrants>(std::move(grants));
-  const std::lock_guard lock(mutex_);
-  grants_.swap(fresh);
-  forbids_ = grants_ != nullptr;
-}
-
-bool ReplaceableGrants::may_call(std::string_view peer, std::string_view function) const {
-  if (!forbids_) return true;
-  std::shared_ptr<const CallGrants> grants;
-  {
-    const std::lock_guard lock(mutex_);
-    grants = grants_;
-  }
-  return !grants || grants->may_call(peer, function);
-}
-
-}  // namespace detail
 
 }  // namespace troupe

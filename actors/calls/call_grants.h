@@ -1,14 +1,10 @@
 // Which peers may call which functions of a node.
 #pragma once
 
-#include <atomic>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "messages/ids.h"
@@ -24,10 +20,10 @@ namespace troupe {
 ///   grants.allow("master", {"*"});                          // all functions
 ///
 /// A member function of a value is a function, too. Fetching a value needs no grant: a node can hold only references
-/// that it was given. Troupe's own functions on values (autograd, collectives, steps of optimizers, checkpoints) need
-/// no grant either. Troupe's functions that create something on the node, or return a reference that the caller does
-/// not hold, need a grant as all others do: "troupe.find" (Scope::find), "troupe.embedding_shard" (ShardedEmbedding)
-/// and "troupe.pipeline_seat" (Pipeline).
+/// that it was given; only a signed list of members can withhold that (WS-7). Troupe's own functions on values
+/// (autograd, collectives, steps of optimizers, checkpoints) need no grant either. Troupe's functions that create
+/// something on the node, or return a reference that the caller does not hold, need a grant as all others do:
+/// "troupe.find" (Scope::find), "troupe.embedding_shard" (ShardedEmbedding) and "troupe.pipeline_seat" (Pipeline).
 ///
 /// A plain value. Thread rule: one thread fills it; then any thread may ask.
 class CallGrants {
@@ -60,25 +56,5 @@ class CallGrants {
 
   std::map<NodeName, Functions, std::less<>> by_peer_;
 };
-
-namespace detail {
-
-/// Grants that are replaced while a node runs. Thread rule: any thread.
-class ReplaceableGrants {
- public:
-  explicit ReplaceableGrants(CallGrants grants);
-
-  void replace(CallGrants grants);
-
-  /// As CallGrants::may_call, by those given last.
-  [[nodiscard]] bool may_call(std::string_view peer, std::string_view function) const;
-
- private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<const CallGrants> grants_;  ///< guarded by mutex_; null: all may call all
-  std::atomic<bool> forbids_ = false;         ///< grants_ is not null
-};
-
-}  // namespace detail
 
 }  // namespace troupe

@@ -61,6 +61,28 @@ std::string_view missing_grant(const NodeCore& node, const NodeName& caller, con
   return {};
 }
 
+/// Returns what a call needs on values beside the grant of its function; nullopt: nothing. The runtime's own functions
+/// that need no grant answer with values, or with what they find in them: calling them is a fetch of another form.
+std::optional<ValueRight> right_for(const RegisteredFunction& function, Lasting lasting) {
+  if (lasting == Lasting::as_value) return ValueRight::owns;
+  if (needs_no_grant(function) && !function.answers_small) return ValueRight::reads;
+  return std::nullopt;
+}
+
+/// Returns the error if the list of members withholds `right` from `peer`. A node has all rights on its own values.
+std::optional<Error> error_without(ValueRight right, const NodeCore& node, const NodeName& peer) {
+  if (peer == node.name() || node.listed_grants().has(peer, right)) return std::nullopt;
+  const bool owns = right == ValueRight::owns;
+  Error error = node.error(
+      ErrorCode::not_authorized, node.name(), {},
+      fmt::format("{} may not {} values {} {}", peer, owns ? "make" : "read", owns ? "on" : "of", node.name()));
+  const char* word = owns ? "owns" : "reads";
+  error.hint =
+      fmt::format("the list of members withholds `{}`: its signer grants it with `troupe keys grant {} --{} \"*\"`",
+                  word, peer, word);
+  return error;
+}
+
 /// As open_call. Throws std::bad_alloc; then `arguments` may still have references.
 Result<ServedCall> try_to_open(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
                                msg::Payload& arguments, const msg::CallSite& site, Lasting lasting,
@@ -94,6 +116,9 @@ Result<ServedCall> try_to_open(NodeCore& node, const Delivery& delivery, const W
                          fmt::format("{} may not call \"{}\" of {}", delivery.from, function->name, node.name()));
     error.hint = hint;
     return error;
+  }
+  if (const auto right = right_for(*function, lasting)) {
+    if (auto error = error_without(*right, node, delivery.from)) return refuse_with(*std::move(error));
   }
   if (function->fingerprint != wanted.fingerprint) {
     Error error = refuse(ErrorCode::bad_argument,
@@ -226,6 +251,16 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
     std::ignore = node.references().received(arguments.refs, delivery.from);
     throw;
   }
+}
+
+bool refuse_without(ValueRight right, NodeCore& node, const Delivery& delivery, std::string_view operation) {
+  auto error = error_without(right, node, delivery.from);
+  if (!error) return false;
+  error->operation = operation;
+  error->execution = Execution::never;
+  node.tell_refused_call(delivery.from, *error);
+  delivery.answer.fail(*std::move(error));
+  return true;
 }
 
 std::string for_log(std::string_view text) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "actors/calls/function_table.h"
+#include "actors/calls/listed_grants.h"
 #include "actors/calls/payload_io.h"
 #include "actors/calls/scope_state.h"
 #include "actors/calls/value_box.h"
@@ -48,6 +49,11 @@ struct WantedFunction {
 /// Returns the names of the runtime's functions that any member may call: they work only with values, contexts and
 /// optimizers whose ids their caller was given. Its member functions need no grant either.
 [[nodiscard]] std::span<const std::string_view> functions_without_grants();
+
+/// Fails the request if the list of members withholds `right` from its sender, and reports the refusal. Returns whether
+/// it did. `operation`: for the error.
+[[nodiscard]] bool refuse_without(ValueRight right, NodeCore& node, const Delivery& delivery,
+                                  std::string_view operation);
 
 /// How long the result of a call may be needed.
 enum class Lasting : std::uint8_t {

@@ -22,6 +22,7 @@
 #include "actors/calls/call_grants.h"
 #include "actors/calls/device_maps.h"
 #include "actors/calls/function_table.h"
+#include "actors/calls/listed_grants.h"
 #include "actors/calls/retry_budget.h"
 #include "actors/calls/served_calls.h"
 #include "actors/calls/waiting_calls.h"
@@ -70,7 +71,7 @@ struct NodeParts {
   Deadline call_deadline = {};  ///< of calls without a deadline of their own
   PeerLimits peer_limits = {};
   CallGrants call_grants = {};                ///< which peers may call which functions; none: all may call all
-  CallGrants listed_grants = {};              ///< the same, of the list of members, which may be replaced
+  ListedGrants listed_grants = {};            ///< those of the list of members, which may be replaced
   IdSecrets id_secrets = IdSecrets::drawn();  ///< makes ids unguessable; the simulator's follow from its seed
   /// Told of each call of a peer that is refused, on any thread; must not wait. May be empty.
   std::function<void(const NodeName& caller, const Error& why)> on_refused_call = {};
@@ -93,7 +94,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] FutureHome future_home() const { return {executor_, clock_, functions_.exceptions(), receiving_}; }
   [[nodiscard]] const FunctionTable& functions() const { return functions_; }
   [[nodiscard]] const CallGrants& call_grants() const { return call_grants_; }
-  /// The grants of the list of members. A call of a peer needs a grant here and in the node's own grants.
+  /// Those of the list of members. A call of a peer needs a grant here and in the node's own grants.
   [[nodiscard]] ReplaceableGrants& listed_grants() { return listed_grants_; }
   [[nodiscard]] const ReplaceableGrants& listed_grants() const { return listed_grants_; }
   /// Reports a refused call of a peer to NodeParts::on_refused_call.

@@ -168,6 +168,9 @@ void serve_fetch(NodeCore& node, const Delivery& delivery, msg::RRefFetch fetch)
         not_run(node.error(ErrorCode::protocol_violation, node.name(), operation,
                            fmt::format("the request of {} names a value of {} twice", delivery.from, node.name()))));
   }
+  // The name of its type is no copy of a value, and an element of a stream is a part of the answer to a call.
+  const bool copies = fetch.wanted == msg::Wanted::value || fetch.wanted == msg::Wanted::cached;
+  if (copies && refuse_without(ValueRight::reads, node, delivery, operation)) return;
   if (fetch.site.context) {
     if (auto full = node.contexts().joined(*fetch.site.context, delivery.from))
       return delivery.answer.fail(*std::move(full));

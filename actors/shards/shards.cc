@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "actors/calls/serve.h"
 #include "actors/core/actor_directory.h"
 #include "actors/core/lives.h"
 #include "actors/core/peer_accounts.h"
@@ -107,6 +108,7 @@ Shards::Shards(NodeCore& node) : directory_(std::make_unique<Directory>(node)) {
 Shards::~Shards() = default;
 
 void Shards::create(const OptimizerId& optimizer, Delivery delivery) {
+  if (refuse_without(ValueRight::owns, directory_->node(), delivery, "optimizer")) return;
   const NodeLife maker{delivery.from, delivery.incarnation};
   auto entered = directory_->actors().enter(optimizer, maker, directory_->node().accounts().shards);
   if (entered.refused) return delivery.answer.fail(*std::move(entered.refused));
@@ -123,6 +125,8 @@ void Shards::query(const OptimizerId& optimizer, const StepId& step, Delivery de
 }
 
 void Shards::hand_on(const OptimizerId& optimizer, Delivery delivery) {
+  const bool reads = delivery.message.holds<msg::ShardSave>();
+  if (reads && refuse_without(ValueRight::reads, directory_->node(), delivery, "save state")) return;
   const ShardActor actor = directory_->actors().find(optimizer);
   if (actor) return directory_->send(actor, ShardMessage{std::move(delivery)});
   // It may have overtaken the message that makes the shard.

@@ -35,17 +35,17 @@ class Shards {
   Shards(const Shards&) = delete;
   Shards& operator=(const Shards&) = delete;
 
-  /// Hands a ShardCreate to the shard's actor, which it makes.
+  /// Hands a ShardCreate to the shard's actor, which it makes. Refused without ValueRight::owns.
   void create(const OptimizerId& optimizer, Delivery delivery);
 
-  /// Hands a ShardJoin to the shard's actor, which it makes.
+  /// Hands a ShardJoin to the shard's actor, which it makes. Refused without ValueRight::owns.
   void join(const OptimizerId& optimizer, Delivery delivery);
 
   /// Hands a ShardQuery, which any node may send, to the shard's actor. Without one the outcome of `step` is unknown.
   void query(const OptimizerId& optimizer, const StepId& step, Delivery delivery);
 
   /// Hands any other of the ShardWords to the shard's actor. Without one a ShardReleased is remembered: a ShardCreate
-  /// or ShardJoin that it has overtaken is refused.
+  /// or ShardJoin that it has overtaken is refused. A ShardSave is refused without ValueRight::reads.
   void hand_on(const OptimizerId& optimizer, Delivery delivery);
 
   /// Ends the shards of optimizers that lived there, as soon as no other owner needs to know of a step.

@@ -186,11 +186,16 @@ void look_every(Duration interval, const std::shared_ptr<NodeCore>& node, const 
 
 }  // namespace
 
-CallGrants grants_of(const MemberFile::Members& members) {
-  CallGrants grants;
-  if (std::ranges::none_of(members.calls, [](const auto& member) { return member.second.has_value(); })) return grants;
+ListedGrants grants_of(const MemberFile::Members& members) {
+  ListedGrants grants;
+  const bool limits_calls =
+      std::ranges::any_of(members.grants, [](const auto& member) { return member.second.calls.has_value(); });
   const std::vector<std::string> all{std::string(1, CallGrants::kAny)};
-  for (const auto& [name, calls] : members.calls) grants.allow(name, calls.value_or(all));
+  for (const auto& [name, granted] : members.grants) {
+    if (limits_calls) grants.calls.allow(name, granted.calls.value_or(all));
+    if (!granted.owns) grants.without_owns.insert(name);
+    if (!granted.reads) grants.without_reads.insert(name);
+  }
   return grants;
 }
 

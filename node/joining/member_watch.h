@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "actors/calls/call_grants.h"
+#include "actors/calls/listed_grants.h"
 #include "actors/clock.h"
 #include "actors/core/node_core.h"
 #include "messages/error.h"
@@ -17,8 +17,8 @@
 
 namespace troupe::detail {
 
-/// Returns the calls that the list of members grants them; empty if it restricts none.
-[[nodiscard]] CallGrants grants_of(const MemberFile::Members& members);
+/// Returns what the list of members grants them; empty if it restricts none.
+[[nodiscard]] ListedGrants grants_of(const MemberFile::Members& members);
 
 /// Lets in the member of a certificate that came from the address `from`. Errors: as MemberFile::certify. Thread rule:
 /// any thread.

@@ -149,8 +149,8 @@ std::shared_ptr<AuditLog> open_audit(const NodeOptions& options) {
   return AuditLog::open({.path = options.audit_log, .node = options.name, .warn = warn}).value();
 }
 
-/// Returns what the list of members lets them call; empty without such a list.
-CallGrants listed_grants(const NodeOptions& options) {
+/// Returns what the list of members grants them; empty without such a list.
+detail::ListedGrants listed_grants(const NodeOptions& options) {
   if (!options.keys || !options.member_file) return {};
   return detail::grants_of(options.member_file->members(std::chrono::system_clock::now()));
 }

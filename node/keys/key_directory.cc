@@ -216,7 +216,7 @@ std::string KeyDirectory::certificate_path(const NodeName& name) const {
 }
 
 void KeyDirectory::add(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until,
-                       const MemberList::Calls& calls) {
+                       const MemberList::Grants& grants) {
   check_names(names);
   for (const NodeName& name : names) {
     if (list_.find(name) == nullptr) continue;
@@ -229,7 +229,7 @@ void KeyDirectory::add(const std::vector<NodeName>& names, std::optional<std::ch
       const NodeKeyFile file = draw(name);
       value_of(file.save(key_path(name)));
       written.push_back(key_path(name));
-      changed.members.push_back({name, file.keys.public_key(), until, calls});
+      changed.members.push_back({name, file.keys.public_key(), until, grants});
     }
     write_list(std::move(changed));
   } catch (const KeysError&) {
@@ -240,11 +240,12 @@ void KeyDirectory::add(const std::vector<NodeName>& names, std::optional<std::ch
   write_certificates(names);
 }
 
-void KeyDirectory::grant(const std::vector<NodeName>& names, const MemberList::Calls& calls) {
+void KeyDirectory::grant(const std::vector<NodeName>& names, const std::function<void(MemberList::Grants&)>& change) {
   check_names(names);
   check_known(names);
   MemberList changed = list_;
-  for (const NodeName& name : names) std::ranges::find(changed.members, name, &MemberList::Member::name)->calls = calls;
+  for (const NodeName& name : names)
+    change(std::ranges::find(changed.members, name, &MemberList::Member::name)->grants);
   write_list(std::move(changed));
   keep_list();
   write_certificates(names);

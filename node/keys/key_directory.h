@@ -9,6 +9,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -52,10 +53,15 @@ class KeyDirectory {
   /// Draws a key for each of `names`, writes its file, and adds it to the list. If a file cannot be written, those
   /// written before are removed.
   void add(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until,
-           const MemberList::Calls& calls = std::nullopt);
+           const MemberList::Grants& grants = {});
+
+  /// Lets `change` change what each of `names` may do on other members.
+  void grant(const std::vector<NodeName>& names, const std::function<void(MemberList::Grants&)>& change);
 
   /// Replaces what `names` may call on other members.
-  void grant(const std::vector<NodeName>& names, const MemberList::Calls& calls);
+  void grant(const std::vector<NodeName>& names, const MemberList::Calls& calls) {
+    grant(names, [&calls](MemberList::Grants& grants) { grants.calls = calls; });
+  }
 
   /// Draws a new key for each of `names`: once a node has the new list, the old key is refused.
   void rotate(const std::vector<NodeName>& names, std::optional<std::chrono::sys_days> until);

@@ -39,7 +39,7 @@ std::optional<std::chrono::sys_days> last_day(const std::string& text) {
 
 /// `text`: names that are separated by commas or, as `calls` of a role has them, by blanks.
 MemberList::Calls calls_of(const std::string& text) {
-  if (text.empty() || text == "*") return std::nullopt;
+  if (text == "*") return std::nullopt;
   std::string blanks = text;
   std::ranges::replace(blanks, ',', ' ');
   std::istringstream in(blanks);
@@ -49,6 +49,13 @@ MemberList::Calls calls_of(const std::string& text) {
   } catch (const std::invalid_argument& error) {
     throw KeysError(fmt::format("--calls {}: {}", text, error.what()));
   }
+}
+
+/// Sets what `options` name, and leaves the rest. REQUIRES: `owns` and `reads` are empty, "-" or "*".
+void set_grants(MemberList::Grants& grants, const KeysCommandOptions& options) {
+  if (!options.calls.empty()) grants.calls = calls_of(options.calls);
+  if (!options.owns.empty()) grants.owns = options.owns == "*";
+  if (!options.reads.empty()) grants.reads = options.reads == "*";
 }
 
 std::string plural(std::size_t count, std::string_view what) {
@@ -70,7 +77,9 @@ void print_members(const MemberList& list) {
   for (const MemberList::Member& member : list.members) {
     fmt::print("{:<{}}  {}", member.name, width, hex_of(member.key.bytes));
     if (member.until) fmt::print("  until {}{}", date_text(*member.until), member.has_expired(now) ? ", expired" : "");
-    if (member.calls) fmt::print("  calls {}", calls_text(*member.calls));
+    if (member.grants.calls) fmt::print("  calls {}", calls_text(*member.grants.calls));
+    if (!member.grants.owns) fmt::print("  owns -");
+    if (!member.grants.reads) fmt::print("  reads -");
     fmt::print("\n");
   }
 }
@@ -128,7 +137,7 @@ int run_keys_command(const KeysCommandOptions& options) {
     }
     case KeysAction::grant: {
       KeyDirectory directory = KeyDirectory::open(options.path);
-      directory.grant(options.names, calls_of(options.calls));
+      directory.grant(options.names, [&](MemberList::Grants& grants) { set_grants(grants, options); });
       print_list(directory);
       return 0;
     }
@@ -148,8 +157,9 @@ int run_keys_command(const KeysCommandOptions& options) {
                        [&](const auto& name) { return directory.list().find(name) == nullptr; });
   if (names.empty() && options.names_wanted.empty()) throw KeysError("no node was named");
   if (!names.empty()) {
-    options.action == KeysAction::rotate ? directory.rotate(names, until)
-                                         : directory.add(names, until, calls_of(options.calls));
+    MemberList::Grants grants;
+    set_grants(grants, options);
+    options.action == KeysAction::rotate ? directory.rotate(names, until) : directory.add(names, until, grants);
   }
   for (const std::string& name : names) {
     fmt::print("{}: for {} alone\n", directory.key_path(name), name);

@@ -16,6 +16,8 @@ struct KeysCommandOptions {
   std::vector<std::string> names_wanted;  ///< new_node: of nodes that get a key unless they have one
   std::string members;                    ///< verify a node's key file: the list; empty: beside the file
   std::string calls;                      ///< of new members, and of grant: "eval,stats.*"; "-": none; "*": all
+  std::string owns;                       ///< the same: "-": no values on other members; "*": as many as those allow
+  std::string reads;                      ///< the same: "-": no copies of other members' values; "*": of all
   std::string until;                      ///< the last day of new keys: "2027-01-31"; empty: no end
 };
 

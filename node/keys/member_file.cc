@@ -89,7 +89,7 @@ MemberFile::Members MemberFile::members(std::chrono::system_clock::time_point no
     if (!listed.contains(name)) all.members.push_back(shown.certificate.member);
   }
   Members members{version_, all.serial, valid_members(all, now), {}};
-  for (const MemberList::Member& member : all.members) members.calls.emplace(member.name, member.calls);
+  for (const MemberList::Member& member : all.members) members.grants.emplace(member.name, member.grants);
   return members;
 }
 

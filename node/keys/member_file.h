@@ -71,9 +71,9 @@ class MemberFile {
 
   struct Members {
     std::uint64_t version = 0;
-    std::uint64_t serial = 0;                     ///< of the list
-    std::vector<KeyRing::Member> valid;           ///< that have not expired
-    std::map<NodeName, MemberList::Calls> calls;  ///< what each member may call
+    std::uint64_t serial = 0;                       ///< of the list
+    std::vector<KeyRing::Member> valid;             ///< that have not expired
+    std::map<NodeName, MemberList::Grants> grants;  ///< what each member may do on others
   };
 
   /// Returns the members of that list, and the newcomers that were certified since.

@@ -7,6 +7,7 @@
 //   member ps 9a41...                          64 hexadecimal digits, the public key of CURVE
 //   member trainer0 77b0... until 2027-01-31   UTC, the last day included
 //   member guest 41cc... calls eval,stats.*    the functions of other members that it may call; "-": none
+//   member eye 03d5... calls - owns - reads -  it makes no values on other members, and gets no copies of theirs
 //   signature 02cc...                          128 hexadecimal digits, Ed25519 over all bytes before this line
 #pragma once
 
@@ -34,11 +35,19 @@ struct MemberList {
   /// The functions of other members that a member may call, as of CallGrants::allow; nullopt: the list forbids none.
   using Calls = std::optional<std::vector<std::string>>;
 
+  /// What a member may do on others; by default all that they allow.
+  struct Grants {
+    Calls calls = {};
+    bool owns = true;   ///< it may make values there, as of detail::ValueRight
+    bool reads = true;  ///< it may get copies of values from there
+    friend bool operator==(const Grants&, const Grants&) = default;
+  };
+
   struct Member {
     NodeName name;
     PublicKey key;
     std::optional<std::chrono::sys_days> until = {};  ///< the last day; nullopt: no end
-    Calls calls = {};
+    Grants grants = {};
     [[nodiscard]] bool has_expired(std::chrono::system_clock::time_point now) const;
     friend bool operator==(const Member&, const Member&) = default;
   };

@@ -200,7 +200,8 @@ void member_list(Bytes input) {
 std::vector<Input> member_list_seeds() {
   const std::string head = "troupe-members 1\ncluster " + std::string(32, '0') + "\nserial 7\n";
   const std::string ps = "member ps 01" + std::string(62, 'a') + "\n";
-  const std::string trainer = "member trainer0 02" + std::string(62, 'b') + " until 2027-01-31 calls eval,stats.*\n";
+  const std::string trainer =
+      "member trainer0 02" + std::string(62, 'b') + " until 2027-01-31 calls eval,stats.* owns -\n";
   return {input_of(head), input_of(head + ps), input_of(head + ps + trainer)};
 }
 
@@ -221,7 +222,7 @@ std::vector<Input> certificate_seeds() {
   const std::string head = "troupe-certificate 1\ncluster " + std::string(32, '0') + "\nserial 7\n";
   const std::string member = "member trainer0 02" + std::string(62, 'b');
   return {input_of(head), input_of(head + member + "\n"),
-          input_of(head + member + " until 2027-01-31 calls eval,stats.*\n")};
+          input_of(head + member + " until 2027-01-31 calls eval,stats.* owns - reads -\n")};
 }
 
 /// What comes to a join endpoint or from it (1), and its bytes: sealed for nobody, or by somebody who knows the key.

@@ -4,11 +4,15 @@
 #include <cstdint>
 #include <string>
 
+#include "actors/calls/listed_grants.h"
+#include "actors/core/node_core.h"
 #include "actors/dist_autograd.h"
+#include "actors/dist_optimizer.h"
 #include "actors/embedding/sharded_embedding.h"
 #include "actors/op.h"
 #include "actors/references/naming.h"
 #include "actors/rref.h"
+#include "actors/stream.h"
 #include "autograd/ops.h"
 #include "node/local_cluster.h"
 #include "node/node.h"
@@ -51,10 +55,15 @@ Variable make_weight() { return Variable(ones({2}), RequiresGrad::yes); }
 Variable doubled(Scope& scope, const RRef<Variable>& weight) { return *weight.local_value(scope) * 2.0; }
 Number ask_oneself(Scope& scope, Number x) { return scope.rpc_sync("bank", &forbidden, x); }
 
+Stream<Number> count_to(Number end) {
+  for (Number i = 1; i <= end; ++i) co_yield i;
+}
+
 FunctionRegistry bank_functions() {
   return {{"next", &next},           {"forbidden", &forbidden},      {"ask_oneself", &ask_oneself},
           {"account", make_account}, {"Account.add", &Account::add}, {"Account.amount", &Account::amount},
-          {"word", &word},           {"make_weight", &make_weight},  {"doubled", &doubled}};
+          {"word", &word},           {"make_weight", &make_weight},  {"doubled", &doubled},
+          {"count_to", &count_to}};
 }
 
 LocalClusterOptions granting(const std::vector<std::string>& functions) {
@@ -72,6 +81,35 @@ void expect_refused(const std::string& function, const Call& call) {
   BOOST_TEST((error.execution == Execution::never));
   BOOST_TEST(times_run == before);
 }
+
+/// A bank whose list of members withholds one right from the customer, and none from the clerk.
+struct Withholding {
+  explicit Withholding(detail::ValueRight right) : word(right == detail::ValueRight::owns ? "owns" : "reads") {
+    detail::ListedGrants grants;
+    (right == detail::ValueRight::owns ? grants.without_owns : grants.without_reads).insert("customer");
+    for (const char* name : {"bank", "customer", "clerk"}) cluster.node(name).core().listed_grants().replace(grants);
+    static_cast<void>(bank.publish<Account>("account", Account(10)));
+    static_cast<void>(bank.publish<Variable>("weight", Variable(ones({2}), RequiresGrad::yes)));
+  }
+
+  template <class Call>
+  void expect_refused(const std::string& message, const Call& call) const {
+    const int before = times_run;
+    const Error error = error_of(call);
+    BOOST_TEST((error.code == ErrorCode::not_authorized), error.text());
+    BOOST_TEST(error.message == message);
+    BOOST_TEST(error.hint == "the list of members withholds `" + word + "`: its signer grants it with `troupe keys " +
+                                 "grant customer --" + word + " \"*\"`");
+    BOOST_TEST((error.execution == Execution::never));
+    BOOST_TEST(times_run == before);
+  }
+
+  std::string word;
+  LocalCluster cluster{{"bank", "customer", "clerk"}, bank_functions()};
+  Node& bank = cluster.node("bank");
+  Node& customer = cluster.node("customer");
+  Node& clerk = cluster.node("clerk");
+};
 
 }  // namespace
 
@@ -143,6 +181,52 @@ BOOST_AUTO_TEST_CASE(a_grant_of_a_function_that_does_not_exist_is_refused_at_the
   BOOST_TEST(error.message ==
              "calls of \"nxt\" are granted, but this node has no such function, did you mean \"next\"?");
   BOOST_TEST(error.hint.starts_with("it serves: Account.add, "));
+}
+
+BOOST_AUTO_TEST_CASE(a_member_without_owns_makes_nothing_on_others_that_outlasts_a_call,
+                     *label("attack") * label("S6") * label("fault-F40")) {
+  const Withholding run(detail::ValueRight::owns);
+  const std::string refusal = "customer may not make values on bank";
+  const auto account = run.customer.find<Account>("bank", "account");
+  run.expect_refused(refusal, [&] { return run.customer.remote("bank", &next, Number{1}).to_here(run.customer); });
+  run.expect_refused(refusal, [&] { return account.remote(run.customer, &Account::amount).to_here(run.customer); });
+  const auto optimizer = [](Node& node) {
+    return DistOptimizer(node, optim::SgdOptions{.lr = 1.0}, {node.find<Variable>("bank", "weight")});
+  };
+  run.expect_refused(refusal, [&] { return optimizer(run.customer); });
+  const DistOptimizer own = optimizer(run.bank);
+  run.expect_refused(refusal, [&] { return DistOptimizer(run.customer, own.share()); });
+  // It calls and reads; on its own node it may do all; and others may do what it may not.
+  BOOST_TEST(account.rpc_sync(run.customer, &Account::amount) == 10);
+  const auto weight = run.customer.find<Variable>("bank", "weight");
+  BOOST_TEST(sum(weight.to_here(run.customer).value()).item() == 2.0);
+  BOOST_TEST(run.customer.remote("customer", &next, Number{1}).to_here(run.customer) == 2);
+  BOOST_TEST(run.clerk.remote("bank", &next, Number{2}).to_here(run.clerk) == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_member_without_reads_gets_no_copy_of_a_value_of_others,
+                     *label("attack") * label("S6") * label("fault-F40")) {
+  const Withholding run(detail::ValueRight::reads);
+  const std::string refusal = "customer may not read values of bank";
+  const auto weight = run.customer.find<Variable>("bank", "weight");
+  run.expect_refused(refusal, [&] { return weight.to_here(run.customer); });
+  run.expect_refused(refusal, [&] { return weight.cached(run.customer); });
+  const DistContext context(run.customer);
+  run.expect_refused(refusal, [&] { return context.grad(weight); });
+  const DistOptimizer optimizer(run.customer, optim::SgdOptions{.lr = 1.0}, {weight});
+  run.expect_refused(refusal, [&] { return optimizer.state_dict(run.customer); });
+  // It calls, makes values, awaits them and trains; an element of a stream is an answer to a call.
+  const auto account = run.customer.find<Account>("bank", "account");
+  BOOST_TEST(account.rpc_sync(run.customer, &Account::amount) == 10);
+  const Variable loss = sum(context.rpc_sync("bank", &doubled, weight));
+  backward(context, loss);
+  optimizer.step(context);
+  BOOST_TEST(sum(run.clerk.find<Variable>("bank", "weight").to_here(run.clerk).value()).item() ==
+             -2.0);  // 2 * (1 - 1.0 * 2)
+  run.customer.remote("bank", &next, Number{1}).created(run.customer).get();
+  auto numbers = run.customer.rpc_sync("bank", &count_to, Number{2});
+  BOOST_TEST(numbers.next(run.customer).value() == 1);
+  BOOST_TEST(run.customer.remote("customer", &next, Number{1}).to_here(run.customer) == 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

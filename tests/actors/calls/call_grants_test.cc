@@ -65,18 +65,6 @@ BOOST_AUTO_TEST_CASE(what_is_no_grant_is_refused_and_shown) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(grants_of_a_list_are_those_given_last) {
-  detail::ReplaceableGrants listed{CallGrants()};
-  BOOST_TEST(listed.may_call("guest", "push"));
-  listed.replace(CallGrants::parse("guest=eval;ps=*"));
-  BOOST_TEST(listed.may_call("guest", "eval"));
-  BOOST_TEST(!listed.may_call("guest", "push"));
-  BOOST_TEST(listed.may_call("ps", "push"));
-  BOOST_TEST(!listed.may_call("stranger", "eval"));
-  listed.replace({});
-  BOOST_TEST(listed.may_call("guest", "push"));
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace troupe

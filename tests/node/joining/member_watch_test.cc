@@ -199,6 +199,59 @@ BOOST_AUTO_TEST_CASE(what_a_member_may_call_is_known_at_the_start, *label("attac
   BOOST_TEST(refusal_of_call(a, "b").empty());
 }
 
+/// Returns the hint of the refusal of `use`; empty if it is not refused.
+template <class Use>
+std::string refusal_of(const Use& use) {
+  try {
+    use();
+    return {};
+  } catch (const RemoteError& error) {
+    BOOST_TEST((error.code() == ErrorCode::not_authorized), error.what());
+    return error.error().hint;
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_signed_list_says_who_makes_values_on_others_and_who_reads_theirs,
+                     *label("attack") * label("S6")) {
+  KeyFiles files;
+  const auto withhold = [&files](const NodeName& name, bool owns, bool reads) {
+    files.made.grant({name}, [&](MemberList::Grants& grants) {
+      grants.owns = owns;
+      grants.reads = reads;
+    });
+  };
+  withhold("b", false, true);
+  withhold("c", true, false);
+  const Node a = Node::join(files.options("a"), files.functions);
+  const Node b = Node::join(files.options("b", a.address()), files.functions);
+  const Node c = Node::join(files.options("c", a.address()), files.functions);
+  wait_until_up(b, 3);
+  wait_until_up(c, 3);
+  static_cast<void>(a.publish<std::int64_t>("seven", 7));
+  const auto make = [](const Node& node) {
+    return refusal_of([&node] { node.remote("a", &square_of, std::int64_t{3}).created(node).get(); });
+  };
+  const auto read = [](const Node& node) {
+    return refusal_of([&node] { BOOST_TEST(node.find<std::int64_t>("a", "seven").to_here(node) == 7); });
+  };
+  const std::string by_list = "the list of members withholds `";
+  BOOST_TEST(make(b) == by_list + "owns`: its signer grants it with `troupe keys grant b --owns \"*\"`");
+  BOOST_TEST(read(b).empty());
+  BOOST_TEST(make(c).empty());
+  BOOST_TEST(read(c) == by_list + "reads`: its signer grants it with `troupe keys grant c --reads \"*\"`");
+  BOOST_TEST(refusal_of_call(b, "a").empty());
+  BOOST_TEST(refusal_of_call(c, "a").empty());
+
+  withhold("b", true, true);
+  withhold("c", false, true);
+  const auto due = std::chrono::steady_clock::now() + 10s;
+  while (!make(b).empty() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  while (make(c).empty() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST(make(b).empty());
+  BOOST_TEST(!make(c).empty());
+  BOOST_TEST(read(c).empty());
+}
+
 /// A cluster whose nodes each have a directory of their own, as on machines of their own.
 struct Machines : KeyFiles {
   Machines() {

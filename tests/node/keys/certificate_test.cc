@@ -19,7 +19,10 @@ using std::chrono::year;
 Certificate certificate_of_one() {
   return {.cluster_id = "000102030405060708090a0b0c0d0e0f",
           .serial = 4,
-          .member = {"trainer1", {{std::byte{2}}}, sys_days{year{2027} / 1 / 31}, std::vector<std::string>{"eval"}}};
+          .member = {"trainer1",
+                     {{std::byte{2}}},
+                     sys_days{year{2027} / 1 / 31},
+                     {.calls = std::vector<std::string>{"eval"}, .reads = false}}};
 }
 
 /// What a certificate says that was changed before it was signed.
@@ -45,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_certificate_is_one_line_of_the_list_and_its_signature, *b
       "cluster 000102030405060708090a0b0c0d0e0f\n"
       "serial 4\n"
       "member trainer1 02" +
-      std::string(62, '0') + " until 2027-01-31 calls eval\n";
+      std::string(62, '0') + " until 2027-01-31 calls eval reads -\n";
   BOOST_TEST(text == said + "signature " + detail::hex_of(key.sign(said).bytes) + "\n");
   BOOST_TEST((Certificate::parse(text, key.verifying_key()) == certificate_of_one()));
 }

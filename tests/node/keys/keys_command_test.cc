@@ -87,7 +87,24 @@ BOOST_AUTO_TEST_CASE(calls_are_granted_and_the_grants_are_shown) {
   shell.check({"grant", "guest", "--calls", long_name}, 1,
               {"troupe: --calls " + long_name +
                ": has functions of more than 200 characters; one such as stats.* stands for many"});
-  BOOST_TEST(shell.keys({"grant", "guest"}).status == 2);
+  shell.check({"grant", "guest"}, 2, {"troupe: --calls, --owns or --reads is required (see troupe keys --help)"});
+}
+
+BOOST_AUTO_TEST_CASE(rights_on_values_are_withheld_given_and_shown_and_the_other_grants_stay,
+                     *boost::unit_test::label("S6")) {
+  const Shell shell;
+  const auto shown = [&shell] { return shell.keys({"show-public"}).lines.at(1).substr(5 + 2 + 64); };  // behind the key
+  (void)shell.keys({"init-cluster"});
+  (void)shell.keys({"new-node", "guest", "--calls", "eval", "--owns", "-"});
+  BOOST_TEST(shown() == "  calls eval  owns -");
+  shell.check({"grant", "guest", "--reads", "-"}, 0, {"keys/nodes/cluster.members: serial 3, 1 member"});
+  BOOST_TEST(shown() == "  calls eval  owns -  reads -");
+  (void)shell.keys({"rotate", "guest"});
+  shell.check({"grant", "guest", "--calls", "*", "--owns", "*"}, 0, {"keys/nodes/cluster.members: serial 5, 1 member"});
+  BOOST_TEST(shown() == "  reads -");
+  shell.check({"verify"}, 0, {"keys/nodes/cluster.members: serial 5, 1 member"});
+  for (const char* text : {"", "no", "eval"}) BOOST_TEST(shell.keys({"grant", "guest", "--reads", text}).status == 2);
+  BOOST_TEST(shown() == "  reads -");
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_text_grants_nothing) {

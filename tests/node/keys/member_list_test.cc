@@ -88,13 +88,20 @@ BOOST_AUTO_TEST_CASE(a_wrong_line_is_named) {
   BOOST_TEST(refusal_with("trainer0", "a/b") == "line 5: \"member\" is not a name");
   BOOST_TEST(refusal_with("member ps 01", "member ps 0") == "line 4: \"member\" is not 64 hexadecimal digits");
   const std::string others =
-      R"(line 5: "member" has other words behind its key than "until DATE" and then "calls FUNCTION,...")";
+      R"(line 5: "member" has other words behind its key than "until DATE", "calls FUNCTION,...", "owns -" and "reads -", )"
+      "in this order";
   BOOST_TEST(refusal_with("until 2027", "unto 2027") == others);
   BOOST_TEST(refusal_with("01-31", "01-31 until 2027-01-31") == others);
   BOOST_TEST(refusal_with("until", "calls eval until") == others);
   BOOST_TEST(refusal_with("01-31", "01-31 calls eval calls eval") == others);
   BOOST_TEST(refusal_with("01-31", "02-31") == "line 5: \"member\" has no date such as 2027-01-31");
   BOOST_TEST(refusal_with("01-31", "01-31 x") == others);
+  for (const char* disorder : {"owns - calls eval", "reads - owns -", "owns - owns -", "reads - reads -", "owns"}) {
+    BOOST_TEST(refusal_with("01-31", std::string("01-31 ") + disorder) != "");
+  }
+  BOOST_TEST(refusal_with("01-31", "01-31 reads - owns -") == others);
+  BOOST_TEST(refusal_with("01-31", "01-31 owns *") == R"(line 5: "member" has no - behind "owns")");
+  BOOST_TEST(refusal_with("01-31", "01-31 owns - reads no") == R"(line 5: "member" has no - behind "reads")");
   for (const char* none :
        {"", ",", "eval,", ",eval", "eval,-", "eval,,pull", "*eval*", "*.eval", "e*v", "**", "stats.*.*"}) {
     BOOST_TEST(refusal_with("01-31", std::string("01-31 calls ") + none) ==
@@ -127,12 +134,25 @@ BOOST_AUTO_TEST_CASE(a_member_expires_at_the_end_of_its_last_day) {
 BOOST_AUTO_TEST_CASE(what_a_member_may_call_is_behind_its_last_day) {
   const SigningKey key = SigningKey::random();
   MemberList list = list_of_two();
-  list.members[0].calls = std::vector<std::string>{};
-  list.members[1].calls = std::vector<std::string>{"eval", "stats.*"};
+  list.members[0].grants.calls = std::vector<std::string>{};
+  list.members[1].grants.calls = std::vector<std::string>{"eval", "stats.*"};
   const std::string text = list.signed_by(key);
   BOOST_TEST(text.find(" calls -\n") != std::string::npos);
   BOOST_TEST(text.find(" until 2027-01-31 calls eval,stats.*\n") != std::string::npos);
   BOOST_TEST((MemberList::parse(text, key.verifying_key()) == list));
+}
+
+BOOST_AUTO_TEST_CASE(rights_that_are_withheld_are_behind_the_calls, *boost::unit_test::label("S6")) {
+  const SigningKey key = SigningKey::random();
+  MemberList list = list_of_two();
+  list.members[0].grants.reads = false;
+  list.members[1].grants = {.calls = std::vector<std::string>{"eval"}, .owns = false, .reads = false};
+  const std::string text = list.signed_by(key);
+  BOOST_TEST(text.find(zeros(62) + " reads -\n") != std::string::npos);
+  BOOST_TEST(text.find(" until 2027-01-31 calls eval owns - reads -\n") != std::string::npos);
+  BOOST_TEST((MemberList::parse(text, key.verifying_key()) == list));
+  list.members[1].grants.reads = true;
+  BOOST_TEST(list.signed_by(key).find(" calls eval owns -\n") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(members_are_found_by_name) {
