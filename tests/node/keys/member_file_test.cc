@@ -424,13 +424,13 @@ BOOST_AUTO_TEST_CASE(of_newcomers_whose_certificates_have_expired_the_last_are_r
   const auto certify = [&](int number, sys_days day) {
     BOOST_REQUIRE(watched.file.certify(numbered(watched, number, day), day).ok());
   };
-  const auto is_known = [&](const NodeName& name) { return watched.file.members(kToday).calls.contains(name); };
+  const auto is_known = [&](const NodeName& name) { return watched.file.members(kToday).grants.contains(name); };
   BOOST_REQUIRE(watched.file.certify(certificate_of(watched, 6, "a", 'A', kToday), kToday).ok());
   for (int number = 0; number < 1000; ++number) certify(number, kToday);
   for (int number = 1000; number < 2000; ++number) certify(number, kToday + days(1));
   BOOST_TEST(is_known("n0"));
   for (int number = 2000; number < 2024; ++number) certify(number, kToday + days(2));
-  BOOST_TEST(watched.file.members(kToday).calls.size() == 2U + 24 + 1024);
+  BOOST_TEST(watched.file.members(kToday).grants.size() == 2U + 24 + 1024);
   BOOST_TEST(is_known("n1000"));
   BOOST_TEST(watched.file.members(kToday + days(2)).valid.size() == 24U);  // not a: neither of its keys
 }
