@@ -157,8 +157,8 @@ void fill_later(Scope& scope, const RRef<Tensor>& rref, double value, std::int32
 
 RRef<Tensor> keep_here(Scope& scope, const Tensor& value) { return RRef<Tensor>(scope, value); }
 
-RRef<Tensor> keep_here_after(Scope& scope, const Tensor& value, std::int32_t ms) {
-  static_cast<void>(answer_after(ms));
+RRef<Tensor> keep_here_when_stopped(Scope& scope, const Tensor& value) {
+  static_cast<void>(wait_until_stopped(scope));
   return keep_here(scope, value);
 }
 
@@ -294,7 +294,7 @@ FunctionRegistry test_functions() {
           {"fill_later", &fill_later},
           {"Tensor::fill", &Tensor::fill},
           {"keep_here", &keep_here},
-          {"keep_here_after", &keep_here_after},
+          {"keep_here_when_stopped", &keep_here_when_stopped},
           {"keep_many", &keep_many},
           {"give_back", &give_back},
           {"keep_range", &keep_range},

@@ -194,7 +194,8 @@ void increment_often(Scope& scope, const RRef<Counter>& counter, std::int32_t ti
 void fill_later(Scope& scope, const RRef<Tensor>& rref, double value, std::int32_t ms);
 
 RRef<Tensor> keep_here(Scope& scope, const Tensor& value);
-RRef<Tensor> keep_here_after(Scope& scope, const Tensor& value, std::int32_t ms);
+/// Waits until its caller cancels or is gone. Then keeps `value` all the same.
+RRef<Tensor> keep_here_when_stopped(Scope& scope, const Tensor& value);
 std::vector<RRef<Tensor>> keep_many(Scope& scope, std::int32_t count);
 RRef<Tensor> give_back(RRef<Tensor> rref);
 
