@@ -91,18 +91,27 @@ BOOST_AUTO_TEST_CASE(exception_of_a_callback_is_the_childs, *label("F-06")) {
 }
 
 BOOST_AUTO_TEST_CASE(future_is_not_ready_before_and_ready_after, *label("F-11")) {
-  const Future<bool> future = trainer.with({.deadline = 200ms}).rpc_async("p1", &wait_until_stopped);
-  BOOST_TEST(!future.ready());
-  BOOST_TEST(error_of([&] { return future.get(); }).code == ErrorCode::timeout);
-  BOOST_TEST(future.ready());
+  const RRef<Tensor> one(trainer, ones({1}));
+  auto held = std::make_optional(one.local_value(trainer));
+  const Future<Tensor> value = trainer.rpc_async("p1", &rref_value, one);  // its function waits for the turn on `one`
+  BOOST_TEST(!value.ready());
+  held.reset();
+  BOOST_TEST(value.get().item() == 1.0);
+  BOOST_TEST(value.ready());
+  const Future<bool> late = trainer.with({.deadline = 20ms}).rpc_async("p1", &wait_until_stopped);
+  BOOST_TEST(error_of([&] { return late.get(); }).code == ErrorCode::timeout);
+  BOOST_TEST(late.ready());
 }
 
 BOOST_AUTO_TEST_CASE(get_for_gives_up_waiting_and_the_call_goes_on) {
-  const Future<std::int32_t> future = trainer.rpc_async("p1", &answer_after, 100);
+  const RRef<Tensor> one(trainer, ones({1}));
+  auto held = std::make_optional(one.local_value(trainer));
+  const Future<Tensor> future = trainer.rpc_async("p1", &rref_value, one);  // its function waits for the turn on `one`
   BOOST_TEST(!future.get_for(1ms).has_value());
+  held.reset();
   const auto result = future.get_for(10s);
   BOOST_REQUIRE(result.has_value());
-  BOOST_TEST(result->value() == 100);
+  BOOST_TEST(result->value().item() == 1.0);
   BOOST_TEST(future.get_for(0ms).has_value());
 }
 

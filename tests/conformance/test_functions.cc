@@ -131,6 +131,12 @@ std::int64_t Counter::incremented_by(Scope& scope, const NodeName& other, const 
 
 bool Counter::wait_until_stopped(Scope& scope) const { return wait_for(scope.stop_token()); }
 
+bool Counter::hold_until_stopped(Scope& scope) const {
+  detail::WaitPoint stopped;
+  const std::stop_callback signal(scope.stop_token(), [&stopped] { stopped.signal(); });
+  return stopped.wait_here(after(20s));
+}
+
 Tensor slow_add(const Tensor& x, double y, std::int32_t ms) {
   static_cast<void>(answer_after(ms));
   return testing::add(x, y);
@@ -279,6 +285,7 @@ FunctionRegistry test_functions() {
           {"Counter::compute_for", &Counter::compute_for},
           {"Counter::incremented_by", &Counter::incremented_by},
           {"Counter::wait_until_stopped", &Counter::wait_until_stopped},
+          {"Counter::hold_until_stopped", &Counter::hold_until_stopped},
           {"Sealed", constructor<Sealed, std::int64_t>},
           {"multiplied", &multiplied},
           {"LabelledCounter", constructor<LabelledCounter, std::string, std::int64_t>},

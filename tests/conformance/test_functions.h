@@ -135,6 +135,8 @@ class Counter {
 
   /// Waits until its caller cancels.
   bool wait_until_stopped(Scope& scope) const;
+  /// The same, but holds its thread, and so its turn.
+  bool hold_until_stopped(Scope& scope) const;
 
   template <class Archive>
   void serialize(Archive& ar) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,10 +34,13 @@ BOOST_FIXTURE_TEST_SUITE(values, OnSharedCluster, *fixture<SharedCluster>())
 
 BOOST_AUTO_TEST_CASE(creation_is_waited_for_apart_from_the_value, *label("O-18")) {
   const RRef<Tensor> operation = trainer.remote("p1", op::add, ones({1}), 1.0);
-  const RRef<Tensor> slow = trainer.remote("p1", &slow_add, ones({1}), 1.0, 150);
+  const RRef<Tensor> one(trainer, ones({1}));
+  auto held = std::make_optional(one.local_value(trainer));
+  const RRef<Tensor> slow = trainer.remote("p1", &rref_add, one, one);  // its function waits for the turn on `one`
   const RRef<Counter> object = trainer.remote("p1", constructor<Counter, std::int64_t>, 3);
   const Future<void> made = slow.created(trainer);
   BOOST_TEST(!made.get_for(20ms).has_value());
+  held.reset();
   made.get();
   operation.created(trainer).get();
   object.created(trainer).get();
@@ -49,11 +53,13 @@ BOOST_AUTO_TEST_CASE(creation_is_waited_for_apart_from_the_value, *label("O-18")
 
 BOOST_AUTO_TEST_CASE(type_is_told_by_the_owner_once_the_value_exists, *label("O-27")) {
   const RRef<Tensor> mine(trainer, ones({1}));
-  const RRef<Tensor> slow = trainer.remote("p1", &slow_add, ones({1}), 1.0, 100);
+  auto held = std::make_optional(mine.local_value(trainer));
+  const RRef<Tensor> slow = trainer.remote("p1", &rref_value, mine);  // its function waits for the turn on `mine`
   const RRef<Counter> object = trainer.remote("p1", constructor<Counter, std::int64_t>, 3);
   const RRef<std::vector<Tensor>> list = trainer.remote("p1", &echo_tensors, std::vector{ones({1})});
   const Future<std::string> later = slow.type_async(trainer);
   BOOST_TEST(!later.get_for(20ms).has_value());
+  held.reset();
   BOOST_TEST(later.get() == "tensor");
   BOOST_TEST(mine.type(trainer) == "tensor");
   BOOST_TEST(mine.type_async(trainer).get() == "tensor");
@@ -68,23 +74,25 @@ BOOST_AUTO_TEST_CASE(type_is_told_by_the_owner_once_the_value_exists, *label("O-
 }
 
 BOOST_AUTO_TEST_CASE(type_of_a_value_that_is_still_being_made_times_out, *label("O-28")) {
-  const RRef<Tensor> slow = trainer.remote("p1", &slow_add, ones({1}), 1.0, 300);
+  const RRef<Tensor> one(trainer, ones({1}));
+  auto held = std::make_optional(one.local_value(trainer));
+  const RRef<Tensor> slow = trainer.remote("p1", &rref_value, one);  // its function waits for the turn on `one`
   const Scope hasty = trainer.with({.deadline = 20ms});
   for (const Error& error :
        {error_of([&] { return slow.type(hasty); }), error_of([&] { return slow.type_async(hasty).get(); })}) {
     BOOST_TEST(error.code == ErrorCode::timeout);
     BOOST_TEST(error.operation.starts_with("type of trainer."));
   }
+  held.reset();
   BOOST_TEST(slow.type(trainer) == "tensor");
 }
 
 BOOST_AUTO_TEST_CASE(type_needs_no_turn) {
   const RRef<Counter> busy = trainer.remote("p1", constructor<Counter, std::int64_t>, 1);
-  const Future<void> working = busy.rpc_async(trainer, &Counter::compute_for, 200);
+  const Future<bool> working = busy.rpc_async(trainer, &Counter::hold_until_stopped);
   cluster.await_calls("p1", 1);
   BOOST_TEST(busy.type(trainer) == "{i64}");
-  BOOST_TEST(!working.ready());
-  working.get();
+  BOOST_TEST(working.cancel());
 }
 
 BOOST_AUTO_TEST_CASE(functions_and_operations_run_on_a_value_where_it_is) {

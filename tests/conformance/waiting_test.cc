@@ -128,8 +128,10 @@ BOOST_AUTO_TEST_CASE(cancel_reaches_the_functions_that_the_function_called, *lab
 }
 
 BOOST_AUTO_TEST_CASE(cancelled_fetch_fails_at_once) {
-  const RRef<bool> endless = trainer.with({.deadline = 200ms}).remote("p1", &wait_until_stopped);
-  const Future<bool> fetched = endless.to_here_async(trainer);
+  const RRef<Tensor> one(trainer, ones({1}));
+  const auto held = one.local_value(trainer);
+  const RRef<Tensor> slow = trainer.remote("p1", &rref_value, one);  // its function waits for the turn on `one`
+  const Future<Tensor> fetched = slow.to_here_async(trainer);
   BOOST_TEST(fetched.cancel());
   BOOST_TEST(error_of([&] { static_cast<void>(fetched.get()); }).code == ErrorCode::cancelled);
 }
