@@ -78,6 +78,7 @@ SparseTensor::SparseTensor(Tensor indices, Tensor values, const Shape& shape) : 
   constexpr const char* kName = "SparseTensor";
   indices.require_defined(kName);
   values.require_defined(kName);
+  detail::require_together(kName, indices, values);
   static_cast<void>(shape.numel());
   if (indices.dtype() != DType::i64)
     throw DTypeError(fmt::format("[{}] indices are {}, not i64", kName, name_of(indices.dtype())));

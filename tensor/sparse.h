@@ -16,7 +16,8 @@ class SparseTensor {
 
   /// `indices`: (d, n), i64; a column is the place of one part along the first d dimensions of `shape`.
   /// `values`: (n, remaining dimensions of `shape`); the parts.
-  /// Throws ShapeError, DTypeError or IndexError if these do not fit together.
+  /// Throws ShapeError, DTypeError or IndexError if these do not fit together, DeviceError
+  /// `[SparseTensor] devices differ: cpu and cuda:0` if they are on two.
   SparseTensor(Tensor indices, Tensor values, const Shape& shape);
 
   /// Returns the parts of `x` that have an element other than 0. Places, along the first `dims` dimensions, ascend.

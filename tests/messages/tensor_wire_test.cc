@@ -314,6 +314,17 @@ BOOST_AUTO_TEST_CASE(a_sparse_tensor_of_more_entries_than_came_is_refused) {
   });
 }
 
+// A kernel of the GPU would read the indices at addresses of the CPU.
+BOOST_AUTO_TEST_CASE(a_sparse_tensor_on_two_devices_is_refused) {
+  constexpr std::int64_t kCount = 16384;  // 64 KiB of values: they are not copied to the GPU, which may be absent
+  msg::Payload payload = to_payload(nullptr, SparseTensor(counted(kCount).view({1, kCount}), ones({kCount}), {kCount}));
+  payload.tensors.at(1).device = Device::cuda();
+  // One byte before the descriptor of the indices, of 32 bytes and 4 numbers; then 6 bytes of that of the values.
+  payload = with(payload, 1 + 32 + 4 * 8 + 6, detail::wire_number(Device::cuda()));
+  testing::expect_throw<DecodeError>([&] { std::ignore = from_payload<SparseTensor>(payload); },
+                                     "[decode] [SparseTensor] devices differ: cpu and cuda:0");
+}
+
 // Each one's indices are read to be checked.
 BOOST_AUTO_TEST_CASE(sparse_tensors_that_share_their_bytes_too_often_are_refused,
                      *boost::unit_test::label("attack") * boost::unit_test::label("S8")) {

@@ -10,6 +10,7 @@
 #include "tensor/create.h"
 #include "tensor/math_threads.h"
 #include "tensor/ops.h"
+#include "tests/support/said_to_be_on.h"
 #include "tests/tensor/expect.h"
 
 namespace troupe {
@@ -164,6 +165,13 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_by_name) {
   BOOST_CHECK_EXCEPTION(SparseTensor(places({0}, {1, 1}), one, {3, 2}), ShapeError, [](const auto& e) {
     return has_text(e, "[SparseTensor] values of shape (1), expected (1, 2)");
   });
+  const Tensor there = testing::said_to_be_on(Device::cuda(), one);
+  expect_error<DeviceError>("[SparseTensor] devices differ: cpu and cuda:0", [&] {
+    (void)SparseTensor(places({0}, {1, 1}), there, {3});
+  });
+  const Tensor indices_there = testing::said_to_be_on(Device::cuda(), places({0}, {1, 1}));
+  expect_error<DeviceError>("[SparseTensor] devices differ: cuda:0 and cpu",
+                            [&] { (void)SparseTensor(indices_there, one, {3}); });
   expect_error<ShapeError>("[from_dense] 0 dimensions of (2, 3)", [] {
     (void)SparseTensor::from_dense(ones({2, 3}), 0);
   });
