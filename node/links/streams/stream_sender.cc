@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kPendingMin = std::size_t{512} << 10;  ///< with less to write, more packets are encrypted
 constexpr int kRoundsPerTurn = 16;                           ///< then other streams have theirs
-constexpr ReadySet::Key kWakeUp = 0;
+constexpr ReadySet::Key kOrders = 0;                         ///< the wake-up; streams are numbered from 1 on
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void StreamSender::open(const NodeLife& peer, const StreamId& id, const StreamKe
     if (stopped_) return;
     if (!thread_.joinable()) {
       ready_.emplace();
-      if (const auto watched = ready_->add(wake_up_.descriptor(), kWakeUp); !watched)
+      if (const auto watched = ready_->add(wake_up_.descriptor(), kOrders); !watched)
         throw std::system_error(std::make_error_code(std::errc::no_space_on_device), watched.error().message);
       thread_ = std::thread([this] { run(); });
     }
@@ -184,7 +184,7 @@ void StreamSender::work() {
   std::set<ReadySet::Key> to_do = std::exchange(to_do_, {});
   for (const ReadySet::Event& event : events) {
     to_do.erase(event.key);
-    if (event.key == kWakeUp) {
+    if (event.key == kOrders) {
       wake_up_.silence();
     } else if (const auto at = running_.find(event.key); at != running_.end()) {
       work_on(at, &event);
