@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(shutdown_names_a_function_whose_future_nobody_completes, *l
   BOOST_TEST(error_of([&] { return call.get(); }).code == ErrorCode::shutting_down);
 }
 
-BOOST_AUTO_TEST_CASE(shutdown_waits_for_no_function_whose_future_nobody_wants, *label("S-05")) {
+BOOST_AUTO_TEST_CASE(shutdown_does_not_wait_for_a_future_for_which_nobody_waits, *label("S-05")) {
   TestCluster cluster({"p1"});
   Node& trainer = cluster.trainer();
   const RRef<Gate> gate(trainer, Gate(2));

@@ -458,12 +458,12 @@ BOOST_AUTO_TEST_CASE(overrides_of_a_role_add_no_error_to_that_of_a_file_whose_na
               {"absent.toml: cannot read: No such file or directory"});
   check_lines(errors("[role]\nname = \"ps\"\n", variables, sets),
               {"cluster.toml:1: role: expected [[role]], found [role]"});
-  check_lines(
-      errors("[[role]]\nnmae = \"ps\"\ncommand = [\"./ps\"]\n", variables, sets),
-      {"cluster.toml:1: role.name: missing", R"(cluster.toml:2: role.nmae: unknown key, did you mean "name"?)"});
+  check_lines(errors("[[role]]\nnmae = \"ps\"\ncommand = [\"./ps\"]\n", variables, sets),
+              {R"(cluster.toml:1: role.name: missing, e.g. name = "trainer")",
+               R"(cluster.toml:2: role.nmae: unknown key, did you mean "name"?)"});
   check_lines(errors("[[role]]\nname = 7\ncommand = [\"./ps\"]\n", variables, sets),
               {"cluster.toml:2: role.name: expected a string, found integer 7"});
-  check_lines(errors("[cluster]\nport = 0\n", {}, {"host.a.user=\"b\""}), {R"(command line: host: no host "a")"});
+  check_lines(errors("[cluster]\nport = 0\n", {}, {"host.a.ssh=\"b\""}), {R"(command line: host: no host "a")"});
 }
 
 BOOST_AUTO_TEST_CASE(unreadable_and_malformed_files_are_one_line) {
