@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "messages/did_you_mean.h"
 #include "node/argument_checks.h"
 #include "node/audit/audit_command.h"
 #include "node/config/config.h"

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <new>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "actors/core/lives.h"
 #include "actors/membership/audit_heads.h"
 #include "actors/membership/membership_actor.h"
+#include "messages/did_you_mean.h"
 
 namespace troupe::detail {
 
@@ -184,7 +186,12 @@ const NodeName& Membership::self_name() const { return state_->node.name(); }
 
 Result<WorkerInfo> Membership::info(const NodeName& name) const {
   if (const auto rank = rank_of(name)) return WorkerInfo{name, *rank};
-  return unknown(name, fmt::format("no member is called \"{}\"", name));
+  Error error = unknown(name, fmt::format("no member is called \"{}\"", name));
+  const std::vector<WorkerInfo> all = infos();
+  std::vector<std::string_view> names;
+  for (const WorkerInfo& info : all) names.push_back(info.name);
+  error.message += did_you_mean(name, names);
+  return error;
 }
 
 Result<WorkerInfo> Membership::info(std::int64_t rank) const {

@@ -4,11 +4,14 @@
 
 #include <new>
 #include <set>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "actors/core/guarded.h"
 #include "actors/future.h"
 #include "actors/sessions/packed_message.h"
+#include "messages/did_you_mean.h"
 
 namespace troupe::detail {
 namespace {
@@ -461,7 +464,9 @@ Error Router::refusal(const NodeName& to, const std::string& operation) const {
     error = *lost;
   } else {
     error.code = ErrorCode::not_joined;
-    error.message = "no node of that name is in this cluster";
+    std::vector<std::string_view> known{self_.name};
+    for (const auto& [name, state] : peers_) known.push_back(name);
+    error.message = "no node of that name is in this cluster" + did_you_mean(to, known);
     for (const auto& [name, state] : peers_) error.hint += (error.hint.empty() ? "known: " : ", ") + name;
     if (error.hint.empty()) error.hint = "this node is alone";
   }

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "messages/did_you_mean.h"
 #include "node/config/config_file.h"
 #include "node/config/config_overrides.h"
 #include "node/node_name.h"

@@ -13,6 +13,8 @@
 #include <iterator>
 #include <utility>
 
+#include "messages/did_you_mean.h"
+
 namespace troupe::detail {
 namespace {
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "messages/did_you_mean.h"
+
 namespace troupe::detail {
 namespace {
 

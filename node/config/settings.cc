@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "messages/did_you_mean.h"
 #include "node/config/string_array.h"
 #include "node/node_name.h"
 #include "node/visible_text.h"
@@ -326,25 +327,6 @@ StringTable checked_table(const RawSetting& raw) {
   return *typed;
 }
 
-/// Returns the number of edits (insert, delete, replace, swap of neighbours) from `a` to `b`.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        cost[i][j] = i + j;
-        continue;
-      }
-      const std::size_t replaced = cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, replaced});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return cost[a.size()][b.size()];
-}
-
 /// Returns `raw` as a string of TOML, without a character that commands a terminal.
 std::string in_quotes(std::string_view raw) {
   std::string result = "\"";
@@ -553,19 +535,6 @@ Variables as_variables(const NodeSettings& settings) {
     variables.emplace(variable_name("peer", each.key), fmt::format("{}{}", settings.peer.*each.field, unit));
   }
   return variables;
-}
-
-std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {
-  std::string_view closest;
-  std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
-  for (const std::string_view candidate : known) {
-    const std::size_t distance = edit_distance(word, candidate);
-    if (distance < least && distance < std::max(word.size(), candidate.size())) {
-      least = distance;
-      closest = candidate;
-    }
-  }
-  return closest.empty() ? std::string() : fmt::format(", did you mean \"{}\"?", closest);
 }
 
 std::string variable_name(std::string_view section, std::string_view key) {

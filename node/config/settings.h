@@ -130,9 +130,6 @@ using SettingValues = std::map<std::string, SettingValue, std::less<>>;
 /// Returns `settings` as TROUPE__SECTION__KEY variables, without those that the network decides.
 [[nodiscard]] Variables as_variables(const NodeSettings& settings);
 
-/// Returns `, did you mean "port"?` for the closest of `known`, or nothing if none is close.
-[[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
-
 /// Returns "TROUPE__CLUSTER__JOIN_TIMEOUT" for section "cluster", key "join_timeout".
 [[nodiscard]] std::string variable_name(std::string_view section, std::string_view key);
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "node/config/settings.h"
+#include "messages/did_you_mean.h"
 #include "node/control/control_client.h"
 #include "node/control/report_json.h"
 #include "node/text_table.h"

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "messages/did_you_mean.h"
 #include "node/config/settings.h"
 #include "node/engines/engine_network.h"
 #include "node/environment.h"

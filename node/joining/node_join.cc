@@ -22,6 +22,7 @@
 #include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
 #include "actors/membership/roster.h"
+#include "messages/did_you_mean.h"
 #include "node/audit/audit_log.h"
 #include "node/config/settings.h"
 #include "node/confinement.h"
