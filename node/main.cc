@@ -233,8 +233,7 @@ CLI::App* add_keys(CLI::App& app, Arguments& arguments) {
   for (CLI::App* command : {fresh, may}) {
     command
         ->add_option("--calls", options.calls,
-                     "functions that each NODE may call on other nodes, e.g. eval,stats.*; \"-\": none; \"*\": all "
-                     "that those nodes allow")
+                     "functions that each NODE may call on others: eval,stats.*; \"-\": none; \"*\": what they allow")
         ->type_name("FUNCTION,...")
         ->check(CLI::Validator(refuse_no_functions, ""));
     const auto add_right = [command](const char* name, std::string& text, const char* about) {
