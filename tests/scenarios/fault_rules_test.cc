@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <iterator>
@@ -20,6 +21,7 @@
 #include "messages/codec.h"
 #include "messages/rref.h"
 #include "node/sim/faulty_link.h"
+#include "tests/scenarios/lost_messages.h"
 #include "tests/support/error_of.h"
 
 namespace troupe::testing {
@@ -43,8 +45,7 @@ std::int64_t fetch_and_add(Scope& scope, const RRef<std::int64_t>& x, std::int64
 /// A function that ps1 does not serve.
 std::int64_t sum_of(const std::int64_t& x, const std::vector<RRef<std::int64_t>>& more) { return x + std::ssize(more); }
 
-LocalClusterOptions options_of(std::vector<FaultRule> rules) {
-  LocalClusterOptions options = FaultRules(std::move(rules)).options();
+LocalClusterOptions with_functions(LocalClusterOptions options) {
   options.functions["ps1"] = {{"next", &next}, {"fetch_and_add", &fetch_and_add}};
   return options;
 }
@@ -57,9 +58,10 @@ bool comes_true(Condition holds) {
 }
 
 struct Faulty {
-  explicit Faulty(std::vector<FaultRule> rules)
+  explicit Faulty(std::vector<FaultRule> rules) : Faulty(FaultRules(std::move(rules)).options()) {}
+  explicit Faulty(LocalClusterOptions options)
       : cluster({"trainer", "ps0", "ps1"}, {{"next", &next}, {"fetch_and_add", &fetch_and_add}, {"sum_of", &sum_of}},
-                options_of(std::move(rules))),
+                with_functions(std::move(options))),
         trainer(cluster.node("trainer")) {}
 
   [[nodiscard]] detail::NodeCounts counts(const char* name) { return cluster.node(name).core().counts(); }
@@ -95,7 +97,7 @@ BOOST_AUTO_TEST_CASE(rules_that_were_set_are_read_back_and_wrong_ones_are_refuse
 }
 
 BOOST_AUTO_TEST_CASE(no_rules_make_no_faults_and_rules_touch_only_what_they_name, *label("X-02")) {
-  Faulty none({});
+  Faulty none(std::vector<FaultRule>{});
   BOOST_TEST(none.trainer.with({.deadline = kPatient}).rpc_sync("ps0", &next, 1) == 2);
   Faulty calls({{.message = "Call", .fail_first = kAlways}});
   const RRef<std::int64_t> kept = calls.trainer.remote("ps0", &next, 1);  // a RemoteCall
@@ -183,7 +185,8 @@ BOOST_AUTO_TEST_CASE(creation_that_is_late_times_out_and_leaves_nothing, *label(
 
 BOOST_AUTO_TEST_CASE(users_are_pending_until_the_owner_has_confirmed_them_and_forks_until_they_are_dropped,
                      *label("O-26")) {
-  Faulty faulty({{.message = "RemoteCall", .delay = 500ms}});
+  std::atomic<bool> lost = true;
+  Faulty faulty(losing("RemoteCall", lost));
   const Scope patient = faulty.trainer.with({.deadline = kPatient});
   const auto counts_of = [&](const char* node) {
     const DebugInfo info = faulty.cluster.node(node).debug_info();
@@ -195,6 +198,7 @@ BOOST_AUTO_TEST_CASE(users_are_pending_until_the_owner_has_confirmed_them_and_fo
   RRef<std::int64_t> b = patient.remote("ps0", &next, 2);
   BOOST_TEST(counts_of("trainer") == (Counts{0, 2, 2, 2}), boost::test_tools::per_element());
   BOOST_TEST(counts_of("ps0") == (Counts{0, 0, 0, 0}), boost::test_tools::per_element());
+  lost = false;                                                              // the session sends both calls again
   for (const auto& rref : {a, b}) static_cast<void>(rref.to_here(patient));  // their owner has confirmed both
   BOOST_TEST(counts_of("trainer") == (Counts{0, 2, 2, 0}), boost::test_tools::per_element());
   BOOST_TEST(counts_of("ps0") == (Counts{2, 0, 0, 0}), boost::test_tools::per_element());
