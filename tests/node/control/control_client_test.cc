@@ -29,17 +29,17 @@ BOOST_AUTO_TEST_CASE(one_that_is_silent_costs_its_patience_once_and_hides_no_oth
   const detail::ControlServer server(well, [](std::string_view) { return "fine"; });
   const auto begin = std::chrono::steady_clock::now();
   const auto answers =
-      ask({{mute, "status"}, {deaf, "status"}, {well, "status"}, {fresh_control_name("gone"), "status"}}, 200ms);
+      ask({{mute, "status"}, {deaf, "status"}, {well, "status"}, {fresh_control_name("gone"), "status"}}, 2s);
   const auto took = std::chrono::steady_clock::now() - begin;
   BOOST_TEST_REQUIRE(answers.size() == 4U);
-  BOOST_TEST(answers[0].problem == "no answer within 200 ms");
+  BOOST_TEST(answers[0].problem == "no answer within 2000 ms");
   BOOST_TEST(answers[0].pid == getpid());
-  BOOST_TEST(answers[1].problem == "no answer within 200 ms");
+  BOOST_TEST(answers[1].problem == "no answer within 2000 ms");
   BOOST_TEST(answers[2].ok());
   BOOST_TEST(answers[2].text == "fine");
   BOOST_TEST(answers[3].problem == "no process answers there any more");
-  BOOST_TEST((took >= 200ms));
-  BOOST_TEST((took < 400ms));
+  BOOST_TEST((took >= 2s));
+  BOOST_TEST((took < 4s));  // not once for each of the two
 }
 
 BOOST_AUTO_TEST_CASE(one_that_has_not_taken_many_questions_does_not_answer) {
