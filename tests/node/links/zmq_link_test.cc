@@ -284,7 +284,10 @@ BOOST_AUTO_TEST_CASE(stopped_process_is_down_after_the_longer_lease_of_both, *bo
 }
 
 BOOST_AUTO_TEST_CASE(heartbeats_go_out_while_the_links_thread_is_held_up, *boost::unit_test::label("fault-F33")) {
-  Two two([](ZmqLinkOptions& with) { with.advertise = "tcp://localhost:*"; });
+  Two two([](ZmqLinkOptions& with) {
+    with.advertise = "tcp://localhost:*";
+    with.silence.suspicion = 1s;
+  });
   std::promise<void> holding;
   std::promise<void> go_on;
   two.b.sink.answer_with([&](const NodeName&, const Frames&) {
@@ -294,13 +297,13 @@ BOOST_AUTO_TEST_CASE(heartbeats_go_out_while_the_links_thread_is_held_up, *boost
   two.a.send("b", "hold on");
   auto held = holding.get_future();
   BOOST_REQUIRE((held.wait_for(10s) == std::future_status::ready));
-  BOOST_TEST(!two.a.sink.changes.wait(3s, [&] { return !two.a.sink.reaches().empty(); }));
+  BOOST_TEST(!two.a.sink.changes.wait(5s, [&] { return !two.a.sink.reaches().empty(); }));
   go_on.set_value();
 }
 
 BOOST_AUTO_TEST_CASE(peers_over_a_unix_socket_send_beats_to_a_socket_each) {
   ZmqLinkOptions with = options("a", 1, ClusterSecret::random());
-  with.bind = "ipc://@troupe-beats-of-each";
+  with.bind = "ipc://@troupe-beats-of-each-" + std::to_string(::getpid());
   const TestNode a(std::move(with));
   Stranger one(a.link->address()), other(a.link->address());
   BOOST_TEST(one.say_hello().pulse.address != other.say_hello().pulse.address);
