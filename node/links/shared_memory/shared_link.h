@@ -177,7 +177,8 @@ class SharedLink final : public Link, private LinkSink {
   void share_one(Other& to, Frame& frame, std::size_t alike);
   void share_small(Other& to, std::span<Frame> tensors);
   void share_on_gpu(Other& to, Frame& frame);
-  /// Returns whether tensors of GPU `gpu` can be shared with the peer. Offers it first.
+  /// Returns whether tensors of GPU `gpu` can be shared with the peer. Offers it first, and again while the
+  /// peer has not answered: either may be lost.
   [[nodiscard]] bool can_share(Other& to, int gpu);
   [[nodiscard]] std::string offer_text(const std::string& uuid) const;
   void consider_offer(Other& from, const detail::SharedControl& offer);

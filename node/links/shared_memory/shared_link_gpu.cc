@@ -2,6 +2,7 @@
 // receiver has open, and the receiver copies it out, both within the GPU.
 #include <unistd.h>
 
+#include <chrono>
 #include <limits>
 #include <map>
 #include <new>
@@ -41,10 +42,16 @@ std::string SharedLink::offer_text(const std::string& uuid) const {
 
 bool SharedLink::can_share(Other& to, int gpu) {
   {
+    const auto now = std::chrono::steady_clock::now();
     const std::lock_guard lock(to.mutex);
     const auto offer = to.gpus.offers.find(gpu);
-    if (offer != to.gpus.offers.end()) return offer->second == OtherGpus::Offer::ready;
-    to.gpus.offers.emplace(gpu, OtherGpus::Offer::made);
+    if (offer == to.gpus.offers.end()) {
+      detail::Agreement made;
+      made.asked("it has not said that it uses this GPU", now);
+      to.gpus.offers.emplace(gpu, std::move(made));
+    } else if (!offer->second.is_to_be_repeated(now, options_.answer_patience)) {
+      return offer->second.is_reached();
+    }
   }
   const std::string uuid = options_.gpus->uuid_of(gpu);
   if (uuid.empty()) return false;
@@ -186,17 +193,19 @@ void SharedLink::accept_offers(Other& from) try {
 }
 
 void SharedLink::obey_about_gpus(Other& from, const SharedControl& control) {
-  const auto change_offer = [&](OtherGpus::Offer to) {
+  const auto answer_offer = [&] {
     const std::lock_guard lock(from.mutex);
     const auto offer =
         control.number < kGpusMax ? from.gpus.offers.find(static_cast<int>(control.number)) : from.gpus.offers.end();
     if (offer == from.gpus.offers.end()) return refuse();
-    if (offer->second != OtherGpus::Offer::refused) offer->second = to;
+    detail::Agreement& agreement = offer->second;
+    if (control.kind == SharedControl::Kind::gpu_refused) return agreement.failed("it cannot open memory of this GPU");
+    if (!agreement.has_failed()) agreement.reached();
   };
   switch (control.kind) {
     case SharedControl::Kind::gpu_offered: return consider_offer(from, control);
-    case SharedControl::Kind::gpu_ready: return change_offer(OtherGpus::Offer::ready);
-    case SharedControl::Kind::gpu_refused: return change_offer(OtherGpus::Offer::refused);
+    case SharedControl::Kind::gpu_ready:
+    case SharedControl::Kind::gpu_refused: return answer_offer();
     case SharedControl::Kind::gpu_ended: {
       {
         std::optional<GpuMemory::Opened> closed;  // after the lock

@@ -87,9 +87,8 @@ struct SharedLink::TheirMemory {
 
 /// What a shared link knows of the GPUs of a peer.
 struct SharedLink::OtherGpus {
-  enum class Offer : std::uint8_t { made, ready, refused };
   // This node's memory at the peer.
-  std::map<int, Offer> offers;              ///< by GPU
+  std::map<int, detail::Agreement> offers;  ///< by GPU
   std::map<std::uint32_t, MaybeOpen> told;  ///< by allocation
   // The peer's memory here.
   std::map<std::uint32_t, int> offered;  ///< not accepted yet; numbers at the peer and here

@@ -373,6 +373,43 @@ BOOST_AUTO_TEST_CASE(a_gpu_is_offered_again_to_a_life_that_begins_anew) {
   arrives();
 }
 
+// The link below loses what is on its way when a connection is cut.
+BOOST_AUTO_TEST_CASE(a_gpu_is_offered_again_when_its_offer_or_the_answer_was_lost) {
+  for (const bool offer_comes : {false, true}) {
+    const auto host = std::make_shared<FakeHost>();
+    SharedLinkOptions impatient = with_gpus(std::make_shared<FakeGpus>(host, "a"));
+    impatient.answer_patience = 0ms;
+    TwoByHand two(std::move(impatient), with_gpus(std::make_shared<FakeGpus>(host, "b")));
+    const auto is_shared = [&] {
+      Frames message{frame_of("header"), frame_of("body"), on_gpu(random_frame(kMib, two.random))};
+      two.a.link->share("b", message);
+      return message[2].memory == FrameMemory::leased;
+    };
+    BOOST_TEST(!is_shared());
+    const std::vector<Frames> offer = std::exchange(two.a.inner->sent, {});
+    BOOST_TEST(offer.size() == 1U);
+    if (offer_comes) two.deliver(offer.at(0));
+    BOOST_TEST(std::exchange(two.b.inner->sent, {}).size() == (offer_comes ? 1U : 0U));
+    BOOST_TEST(!is_shared());
+    BOOST_TEST(two.a.inner->sent.size() == 1U);
+    two.settle();
+    BOOST_TEST(is_shared());
+    BOOST_TEST(two.a.inner->sent.empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_gpu_is_not_offered_again_while_the_peer_may_still_answer) {
+  const auto host = std::make_shared<FakeHost>();
+  SharedLinkOptions patient = with_gpus(std::make_shared<FakeGpus>(host, "a"));
+  patient.answer_patience = 1h;
+  TwoByHand two(std::move(patient), with_gpus(std::make_shared<FakeGpus>(host, "b")));
+  for (int i = 0; i < 3; ++i) {
+    Frames message{frame_of("header"), frame_of("body"), on_gpu(random_frame(kMib, two.random))};
+    two.a.link->share("b", message);
+    BOOST_TEST(two.a.inner->sent.size() == 1U);
+  }
+}
+
 // A GPU may take long to free memory. Meanwhile another thread uses the link.
 BOOST_AUTO_TEST_CASE(memory_of_a_gpu_is_freed_without_the_locks_of_the_link) {
   enum class End { of_a_lost_life, of_the_link, of_a_life_that_another_follows };
