@@ -67,7 +67,9 @@ std::byte* allocate(int index, std::size_t size) {
   const OnGpu gpu("allocate", index);
   const cudaStream_t stream = stream_of(index);
   void* block = nullptr;
-  const cudaError_t error = cudaMallocAsync(&block, std::max<std::size_t>(size, 1), stream);
+  const cudaError_t error = with_room(
+      room_of(index), [&] { return cudaMallocAsync(&block, std::max<std::size_t>(size, 1), stream); },
+      [](cudaError_t status) { return status == cudaErrorMemoryAllocation; });
   if (error == cudaSuccess) return static_cast<std::byte*>(block);
   throw_failure(error, fmt::format("[allocate] {} bytes on {}: {}", size,
                                    to_string(Device::cuda(static_cast<std::int16_t>(index))), text_of(error)));

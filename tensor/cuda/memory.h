@@ -19,8 +19,9 @@ namespace troupe::cuda {
 /// MB of the GPU. Thread-safe.
 [[nodiscard]] bool is_in_use(int index);
 
-/// Returns `size` uninitialized bytes of GPU `index`, aligned to 256; never null. Thread-safe. Throws DeviceError,
-/// of the kind DeviceMemoryError for `[allocate] 4096 bytes on cuda:0: out of memory`.
+/// Returns `size` uninitialized bytes of GPU `index`, aligned to 256; never null. If there are none, waits for the GPU,
+/// has its pool give back what was freed, and requests them once more. Thread-safe. Throws DeviceError, of the kind
+/// DeviceMemoryError for `[allocate] 4096 bytes on cuda:0: out of memory`.
 [[nodiscard]] std::byte* allocate(int index, std::size_t size);
 
 /// Frees a block that `allocate(index, ...)` returned. Thread-safe.

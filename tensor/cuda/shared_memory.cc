@@ -35,7 +35,10 @@ std::size_t size_of(const void* block) {
 std::shared_ptr<const SharedBlock> SharedBlock::make(int index, std::size_t size) try {
   const OnGpu gpu("share", index);
   void* block = nullptr;
-  if (!succeeded(cudaMalloc(&block, size))) return nullptr;
+  const cudaError_t error = with_room(
+      room_of(index), [&] { return cudaMalloc(&block, size); },
+      [](cudaError_t status) { return status == cudaErrorMemoryAllocation; });
+  if (!succeeded(error)) return nullptr;
   cudaIpcMemHandle_t driver{};
   if (!succeeded(cudaIpcGetMemHandle(&driver, block))) {
     static_cast<void>(succeeded(cudaFree(block)));

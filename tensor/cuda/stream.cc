@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -34,6 +35,27 @@ void keep_freed_memory(int index) {
   require_success("stream", index, cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
 }
 
+// A library of NVIDIA takes this much when it starts, for its kernels and its workspace.
+constexpr std::size_t kBytesOfLibrary = std::size_t{256} << 20U;
+
+// A failure is left to the request that follows.
+void release_freed_memory(int index) {
+  static_cast<void>(cudaGetLastError());
+  cudaMemPool_t pool = nullptr;
+  const bool released = cudaStreamSynchronize(stream_of(index)) == cudaSuccess &&
+                        cudaDeviceGetDefaultMemPool(&pool, index) == cudaSuccess &&
+                        cudaMemPoolTrimTo(pool, 0) == cudaSuccess;
+  if (!released) static_cast<void>(cudaGetLastError());
+}
+
+bool is_room_lacking() {
+  std::size_t free = 0;
+  std::size_t all = 0;
+  if (cudaMemGetInfo(&free, &all) == cudaSuccess) return free < kBytesOfLibrary;
+  static_cast<void>(cudaGetLastError());
+  return false;
+}
+
 }  // namespace
 
 OnGpu::OnGpu(std::string_view op, int index) : index_(index) {
@@ -57,6 +79,10 @@ cudaStream_t stream_of(int index) {
     require_success("stream", index, cudaStreamCreateWithFlags(&all.of_gpu[at], cudaStreamNonBlocking));
   }
   return all.of_gpu[at];
+}
+
+Room room_of(int index) {
+  return {.make = [index] { release_freed_memory(index); }, .is_lacking = is_room_lacking};
 }
 
 void throw_failure(int status, const std::string& text) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "tensor/cuda/room.h"
 #include "tensor/device.h"
 
 struct CUstream_st;  // target of a cudaStream_t
@@ -30,6 +31,10 @@ class OnGpu {
 /// Returns the stream of GPU `index`. It is created at the first call and never destroyed. Thread-safe. Throws
 /// DeviceError `[stream] cuda:0: out of memory`.
 [[nodiscard]] CUstream_st* stream_of(int index);
+
+/// Returns the room of GPU `index`: its pool gives back the memory that was freed, after the work that may still use
+/// it. Thread-safe. REQUIRES: GPU `index` is the thread's current device. Its functions throw as stream_of.
+[[nodiscard]] Room room_of(int index);
 
 /// Throws `text` as DeviceError, of the kind DeviceMemoryError if `status`, a cudaError_t, says that there is no
 /// memory.
