@@ -27,6 +27,7 @@ DnnFunctions load_cudnn() {
   const Library library("convolution", fmt::format("libcudnn.so.{}", CUDNN_MAJOR));
   DnnFunctions f{};
   library.load("cudnnCreate", f.create);
+  library.load("cudnnDestroy", f.destroy);
   library.load("cudnnSetStream", f.set_stream);
   library.load("cudnnGetErrorString", f.status_text);
   library.load("cudnnCreateTensorDescriptor", f.create_tensor);
@@ -67,8 +68,25 @@ void require_success(const DnnFunctions& functions, cudnnStatus_t status) {
 
 void Dnn::require_success(cudnnStatus_t status) const {
   if (status == CUDNN_STATUS_SUCCESS) return;
-  throw_failure(status, fmt::format("[convolution] {}: {}", to_string(Device::cuda(static_cast<std::int16_t>(index))),
-                                    functions.status_text(status)));
+  throw_failure(status, text_of(status));
+}
+
+std::string Dnn::text_of(cudnnStatus_t status) const {
+  return fmt::format("[convolution] {}: {}", to_string(Device::cuda(static_cast<std::int16_t>(index))),
+                     functions.status_text(status));
+}
+
+std::unique_ptr<Dnn> make_dnn(const DnnFunctions& functions, int index, CUstream_st* stream, const Room& room) {
+  auto dnn = std::make_unique<Dnn>(functions, index);
+  cudnnHandle_t handle = nullptr;
+  const cudnnStatus_t status = with_room(
+      room, [&] { return functions.create(&handle); },
+      [](cudnnStatus_t made) { return made == kNoMemory || made == CUDNN_STATUS_NOT_INITIALIZED; });
+  if (status == CUDNN_STATUS_NOT_INITIALIZED && room.is_lacking()) throw DeviceMemoryError(dnn->text_of(status));
+  dnn->require_success(status);
+  dnn->handle = handle;
+  dnn->require_success(functions.set_stream(handle, stream));
+  return dnn;
 }
 
 const Dnn& dnn_of(int index) {
@@ -76,10 +94,7 @@ const Dnn& dnn_of(int index) {
   static OneForEachGpu<Dnn>& all = *std::make_unique<OneForEachGpu<Dnn>>().release();
   return all.at(index, [index] {
     const OnGpu gpu("convolution", index);
-    auto dnn = std::make_unique<Dnn>(dnn_functions(), index);
-    dnn->require_success(dnn->functions.create(&dnn->handle));
-    dnn->require_success(dnn->functions.set_stream(dnn->handle, stream_of(index)));
-    return dnn;
+    return make_dnn(dnn_functions(), index, stream_of(index), room_of(index));
   });
 }
 

@@ -3,14 +3,19 @@
 
 #include <cudnn.h>
 
+#include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
+
+#include "tensor/cuda/room.h"
 
 namespace troupe::cuda {
 
 /// The functions used.
 struct DnnFunctions {
   decltype(&cudnnCreate) create;
+  decltype(&cudnnDestroy) destroy;
   decltype(&cudnnSetStream) set_stream;
   decltype(&cudnnGetErrorString) status_text;
   decltype(&cudnnCreateTensorDescriptor) create_tensor;
@@ -44,7 +49,7 @@ struct DnnFunctions {
 /// if the GPU has no memory.
 void require_success(const DnnFunctions& functions, cudnnStatus_t status);
 
-/// A handle for one GPU, on its stream. Guarded by `mutex`, which the caller holds.
+/// A handle for one GPU, on its stream. Guarded by `mutex`, which the caller holds. Owns the handle.
 struct Dnn {
   const DnnFunctions& functions;
   int index;
@@ -52,10 +57,22 @@ struct Dnn {
   mutable std::mutex mutex;
 
   Dnn(const DnnFunctions& functions_in, int index_in) : functions(functions_in), index(index_in) {}
+  ~Dnn() {
+    if (handle != nullptr) static_cast<void>(functions.destroy(handle));
+  }
+  Dnn(const Dnn&) = delete;
+  Dnn& operator=(const Dnn&) = delete;
 
   /// The same, with text `[convolution] cuda:0: CUDNN_STATUS_EXECUTION_FAILED`.
   void require_success(cudnnStatus_t status) const;
+  [[nodiscard]] std::string text_of(cudnnStatus_t status) const;
 };
+
+/// Returns a handle for GPU `index` on `stream`. If cuDNN finds no memory, or is not initialized, as it may say of a
+/// full GPU, makes room and tries once more. Throws as require_success(); DeviceMemoryError too if it is not
+/// initialized while room is lacking. REQUIRES: GPU `index` is the thread's current device.
+[[nodiscard]] std::unique_ptr<Dnn> make_dnn(const DnnFunctions& functions, int index, CUstream_st* stream,
+                                            const Room& room);
 
 /// Returns the handle of GPU `index`. It is created at the first call and never destroyed. Thread-safe. Throws
 /// DeviceError if cuDNN is missing or fails.
