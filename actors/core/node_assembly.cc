@@ -292,8 +292,7 @@ std::optional<Error> NodeCore::Routing::try_to_answer(NodeCore& node, const Node
   if (!parcel) return parcel.error();
   Prepared<SendAnswer> answer({to, {request, {}, undo_of(node, message, undo)}});
   node.accounts_->answers.sent(to, parcel.value());
-  if (node.lives_.is_over(to))
-    std::ignore = node.accounts_->answers.gone(to);  // it has just ended, and was forgotten before
+  if (!node.lives_.is_up(to)) std::ignore = node.accounts_->answers.gone(to);  // it has ended, and was forgotten before
   answer.message().answer.parcel = std::move(parcel).value();
   node.host_->send_prepared(node.routing_->router, std::move(answer));
   return std::nullopt;

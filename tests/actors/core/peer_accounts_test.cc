@@ -62,6 +62,8 @@ BOOST_FIXTURE_TEST_CASE(an_answer_to_a_life_that_is_over_is_in_nobodys_account, 
   p1->die();
   core().send_answer(p1->life(), {1}, msg::Reply{}, {});
   BOOST_TEST(core().accounts().answers.bytes().empty());
+  core().send_answer({"p1", {7, 7}}, {1}, msg::Reply{}, {});  // so long ago that this node does not remember it
+  BOOST_TEST(core().accounts().answers.bytes().empty());
 }
 
 BOOST_AUTO_TEST_CASE(bounds_are_those_that_were_given_and_errors_name_their_keys) {
