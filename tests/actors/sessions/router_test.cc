@@ -339,12 +339,7 @@ BOOST_AUTO_TEST_CASE(unknown_node_is_refused_with_those_that_are_known, *label("
   Answers answers;
   a.request(at(0ms), call_to("c"), into(answers));
   BOOST_TEST((answers[0].error().code == ErrorCode::not_joined));
-  BOOST_TEST(answers[0].error().message == "no node of that name is in this cluster");
   BOOST_TEST(answers[0].error().hint == "known: b");
-  a.request(at(0ms), call_to("bc"), into(answers));
-  BOOST_TEST(answers[1].error().message == "no node of that name is in this cluster, did you mean \"b\"?");
-  a.request(at(0ms), call_to("aa"), into(answers));
-  BOOST_TEST(answers[2].error().message == "no node of that name is in this cluster, did you mean \"a\"?");
 }
 
 BOOST_AUTO_TEST_CASE(request_to_oneself_is_delivered_here_answered_here_and_cancelled_here) {

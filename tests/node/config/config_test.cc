@@ -5,67 +5,19 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
-#include "tests/support/temporary_directory.h"
+#include "tests/node/config/config_files.h"
 
 using namespace troupe;
-using troupe::testing::TemporaryDirectory;
+using troupe::testing::check_lines;
+using troupe::testing::kMinimalFile;
 
-namespace {
-
-constexpr std::string_view kMinimal = R"([[role]]
-name = "ps"
-command = ["./ps"]
-)";
-
-struct Files : TemporaryDirectory {
-  std::string write(std::string_view text) {
-    const auto path = this->path() / "cluster.toml";
-    std::ofstream(path) << text;
-    return path;
-  }
-
-  ClusterConfig load(std::string_view text, const Variables& variables = {}, std::vector<std::string> sets = {}) {
-    return load_config(write(text), variables, sets);
-  }
-
-  /// Returns the error lines for `text`, without the directory of the file.
-  std::vector<std::string> errors(std::string_view text, const Variables& variables = {},
-                                  std::vector<std::string> sets = {}) {
-    return errors_of(write(text), variables, sets);
-  }
-
-  std::vector<std::string> errors_of(const std::string& file, const Variables& variables = {},
-                                     const std::vector<std::string>& sets = {}) {
-    try {
-      (void)load_config(file, variables, sets);
-    } catch (const ConfigError& error) {
-      std::vector<std::string> lines = error.lines();
-      const std::string directory = path().string() + "/";
-      for (std::string& line : lines) {
-        for (auto at = line.find(directory); at != std::string::npos; at = line.find(directory)) {
-          line.erase(at, directory.size());
-        }
-      }
-      return lines;
-    }
-    return {};
-  }
-};
-
-void check_lines(const std::vector<std::string>& found, const std::vector<std::string>& wanted) {
-  BOOST_CHECK_EQUAL_COLLECTIONS(found.begin(), found.end(), wanted.begin(), wanted.end());
-}
-
-}  // namespace
-
-BOOST_FIXTURE_TEST_SUITE(config, Files)
+BOOST_FIXTURE_TEST_SUITE(config, testing::ConfigFiles)
 
 BOOST_AUTO_TEST_CASE(a_role_with_a_command_is_enough) {
-  const ClusterConfig config = load(kMinimal);
+  const ClusterConfig config = load(kMinimalFile);
   BOOST_TEST(config.name == "troupe");
   BOOST_CHECK(config.transport == Transport::ipc);
   BOOST_TEST(config.port == 0);
@@ -171,39 +123,9 @@ BOOST_AUTO_TEST_CASE(one_process_has_the_role_as_name_and_several_have_an_index)
   BOOST_TEST(node_name(role, 1) == "trainer1");
 }
 
-BOOST_AUTO_TEST_CASE(command_line_wins_over_environment_over_file_over_default) {
-  const std::string text = "[cluster]\nname = \"file\"\nport = 1\ntransport = \"tcp\"\n" + std::string(kMinimal);
-  const Variables variables{{"TROUPE__CLUSTER__NAME", "environment"}, {"TROUPE__CLUSTER__PORT", "2"}};
-  const ClusterConfig config = load(text, variables, {"cluster.name=first", "cluster.name=command-line"});
-  BOOST_TEST(config.name == "command-line");
-  BOOST_TEST(config.port == 2);
-  BOOST_CHECK(config.transport == Transport::tcp);
-  BOOST_TEST(config.node.log_level == "info");
-}
-
-BOOST_AUTO_TEST_CASE(a_role_can_be_overridden_by_its_name) {
-  const std::string text =
-      "[[role]]\nname = \"param-server\"\ncommand = [\"./ps\"]\n[[role]]\nname = \"trainer\"\ncommand = [\"./t\"]\n";
-  const ClusterConfig config = load(text, {{"TROUPE__ROLE__PARAM_SERVER__COUNT", "2"}},
-                                    {"role.trainer.count=3", R"(role.trainer.command=["./u", "-v"])"});
-  BOOST_TEST(config.roles.at(0).count == 2);
-  BOOST_TEST(config.roles.at(1).count == 3);
-  BOOST_TEST(config.roles.at(1).command == (std::vector<std::string>{"./u", "-v"}), boost::test_tools::per_element());
-}
-
-BOOST_AUTO_TEST_CASE(a_list_is_overridden_as_the_file_would_have_it) {
-  const auto config = load(kMinimal, {{"TROUPE__ROLE__PS__COMMAND", R"(['a\b', "c"])"}},
-                           {R"(role.ps.command=["sh","-c","printf \"x\""])"});
-  const std::vector<std::string> wanted{"sh", "-c", "printf \"x\""};
-  BOOST_TEST(config.roles[0].command == wanted, boost::test_tools::per_element());
-  check_lines(
-      errors(kMinimal, {}, {R"(role.ps.command=["\d"])"}),
-      {R"(command line: role.ps.command: expected an array of strings such as ["./ps", "--fast"], found "["\d"]")"});
-}
-
 BOOST_AUTO_TEST_CASE(errors_show_control_characters_of_a_file_instead_of_passing_them_on,
                      *boost::unit_test::label("attack")) {
-  const std::string file = write("[cluster]\nnetwork = \"\\u001b[2J\\u0000x\"\n" + std::string(kMinimal));
+  const std::string file = write("[cluster]\nnetwork = \"\\u001b[2J\\u0000x\"\n" + std::string(kMinimalFile));
   const std::string wanted =
       R"(cluster.toml:2: cluster.network: "\x1b[2J\x00x" is not one of auto, loopback, keys, trusted)";
   check_lines(errors_of(file), {wanted});
@@ -212,9 +134,9 @@ BOOST_AUTO_TEST_CASE(errors_show_control_characters_of_a_file_instead_of_passing
 }
 
 BOOST_AUTO_TEST_CASE(ports_are_a_range) {
-  BOOST_TEST(load("[cluster]\nports = \"29500-29599\"\n" + std::string(kMinimal)).node.ports == "29500-29599");
+  BOOST_TEST(load("[cluster]\nports = \"29500-29599\"\n" + std::string(kMinimalFile)).node.ports == "29500-29599");
   for (const std::string key : {"ports", "stream_ports"}) {
-    const std::string file = write("[cluster]\n" + key + " = \"29599-29500\"\n" + std::string(kMinimal));
+    const std::string file = write("[cluster]\n" + key + " = \"29599-29500\"\n" + std::string(kMinimalFile));
     BOOST_CHECK_EXCEPTION(load_config(file, {}, {}), ConfigError, [&](const ConfigError& error) {
       return error.lines().front() == file + ":2: cluster." + key +
                                           ": \"29599-29500\" is not LOW-HIGH, two ports of 1 to 65535, "
@@ -224,7 +146,7 @@ BOOST_AUTO_TEST_CASE(ports_are_a_range) {
 }
 
 BOOST_AUTO_TEST_CASE(every_value_knows_where_it_came_from) {
-  const std::string file = write("[cluster]\nname = \"mnist\"\n" + std::string(kMinimal));
+  const std::string file = write("[cluster]\nname = \"mnist\"\n" + std::string(kMinimalFile));
   const std::vector<std::string> sets{"cluster.port=7", "role.ps.count=2"};
   const std::string text = describe(load_config(file, {{"TROUPE__NODE__LOG_LEVEL", "warn"}}, sets), ShowOrigin::yes);
   const std::string wanted = R"(cluster.name = "mnist"            # FILE:2
@@ -285,7 +207,7 @@ role.ps.placement = "spread"      # built-in default
 }
 
 BOOST_AUTO_TEST_CASE(what_is_shown_can_stand_in_a_file_and_commands_no_terminal) {
-  const std::string minimal(kMinimal);
+  const std::string minimal(kMinimalFile);
   const ClusterConfig config = load(minimal +
                                     R"(env = {"A B" = "\u001b[2J\t\u0085\u007f\"\\\n", "B.C" = "é", "C-d_1" = ""}
 calls = {"*" = "square"}
@@ -307,19 +229,20 @@ calls = {"*" = "square"}
 BOOST_AUTO_TEST_CASE(unknown_keys_are_refused_with_a_guess) {
   check_lines(errors("[[role]]\nname = \"ps\"\ncomand = [\"./ps\"]\ncommand = [\"./ps\"]\n"),
               {R"(cluster.toml:3: role.comand: unknown key, did you mean "command"?)"});
-  check_lines(errors("[cluster]\ntransprot = \"ipc\"\n" + std::string(kMinimal)),
+  check_lines(errors("[cluster]\ntransprot = \"ipc\"\n" + std::string(kMinimalFile)),
               {R"(cluster.toml:2: cluster.transprot: unknown key, did you mean "transport"?)"});
-  check_lines(errors("[node]\ncolour = 1\n" + std::string(kMinimal)),
+  check_lines(errors("[node]\ncolour = 1\n" + std::string(kMinimalFile)),
               {"cluster.toml:2: node.colour: unknown key; there are stall_limit, math_threads, shared_memory_max, "
                "rings, streams, "
                "spin, confined, audit_log, log_level, leaks"});
-  check_lines(errors("[clutser]\nname = \"a\"\n" + std::string(kMinimal)),
+  check_lines(errors("[clutser]\nname = \"a\"\n" + std::string(kMinimalFile)),
               {R"(cluster.toml:1: clutser: unknown section, did you mean "cluster"?)"});
-  check_lines(errors("name = \"a\"\n" + std::string(kMinimal)), {"cluster.toml:1: name: a key outside of any section"});
+  check_lines(errors("name = \"a\"\n" + std::string(kMinimalFile)),
+              {"cluster.toml:1: name: a key outside of any section"});
 }
 
 BOOST_AUTO_TEST_CASE(wrong_types_and_ranges_are_refused) {
-  const std::string role(kMinimal);
+  const std::string role(kMinimalFile);
   check_lines(errors("[cluster]\nport = \"abc\"\n" + role),
               {R"(cluster.toml:2: cluster.port: expected an integer, found string "abc")"});
   check_lines(errors("[cluster]\nport = 70000\n" + role), {"cluster.toml:2: cluster.port: 70000 is not in 0..65535"});
@@ -381,16 +304,16 @@ BOOST_AUTO_TEST_CASE(roles_need_a_name_a_command_and_a_sensible_count) {
   check_lines(
       errors("[[role]]\nname = \"ps\"\ncommand = [\"./ps\", 3]\n"),
       {R"(cluster.toml:3: role.command: expected an array of strings such as ["./ps", "--fast"], found an array with an integer in it)"});
-  check_lines(errors(std::string(kMinimal) + "count = 0\n"), {"cluster.toml:4: role.count: 0 is not in 1..1024"});
-  check_lines(errors(std::string(kMinimal) + "count = 1000000\n"),
+  check_lines(errors(std::string(kMinimalFile) + "count = 0\n"), {"cluster.toml:4: role.count: 0 is not in 1..1024"});
+  check_lines(errors(std::string(kMinimalFile) + "count = 1000000\n"),
               {"cluster.toml:4: role.count: 1000000 is not in 1..1024"});
   check_lines(
-      errors(std::string(kMinimal) + "env = {A = 1}\n"),
+      errors(std::string(kMinimalFile) + "env = {A = 1}\n"),
       {R"(cluster.toml:4: role.env: expected a table of strings such as {KEY = "value"}, found an integer for A)"});
-  check_lines(errors(std::string(kMinimal) + "env = {TROUPE_NODE = \"x\"}\n"),
+  check_lines(errors(std::string(kMinimalFile) + "env = {TROUPE_NODE = \"x\"}\n"),
               {"cluster.toml:4: role.env: TROUPE_NODE is set by troupe itself"});
   const std::string limit = "env = {TROUPE_MAX_CPU_ISA = \"avx2\"}\n";
-  const ClusterConfig config = load("[[host]]\nname = \"a\"\n" + limit + std::string(kMinimal) + limit);
+  const ClusterConfig config = load("[[host]]\nname = \"a\"\n" + limit + std::string(kMinimalFile) + limit);
   BOOST_TEST(config.roles.front().env.at("TROUPE_MAX_CPU_ISA") == "avx2");
   BOOST_TEST(config.hosts.front().env.at("TROUPE_MAX_CPU_ISA") == "avx2");
   check_lines(errors("[cluster]\n"), {"cluster.toml: role: there is no [[role]], so nothing to start"});
@@ -398,7 +321,7 @@ BOOST_AUTO_TEST_CASE(roles_need_a_name_a_command_and_a_sensible_count) {
 }
 
 BOOST_AUTO_TEST_CASE(duplicate_names_are_refused) {
-  check_lines(errors(std::string(kMinimal) + kMinimal.data()),
+  check_lines(errors(std::string(kMinimalFile) + kMinimalFile.data()),
               {R"(cluster.toml:5: role.name: "ps" is already the name of the role at cluster.toml:2)"});
   check_lines(
       errors("[[role]]\nname = \"t\"\ncount = 2\ncommand = [\"a\"]\n[[role]]\nname = \"t1\"\ncommand = [\"a\"]\n"),
@@ -431,39 +354,6 @@ BOOST_AUTO_TEST_CASE(all_errors_are_reported_in_the_order_of_the_file_then_by_la
                R"(cluster.toml:5: role.name: "" is not a name: 1 to 64 of A-Z a-z 0-9 - _ : .)",
                R"(environment TROUPE__CLUSTER__PROT: cluster.prot: unknown key, did you mean "port"?)",
                R"(command line: node.log_level: "loud" is not one of trace, debug, info, warn, error, off)"});
-}
-
-BOOST_AUTO_TEST_CASE(overrides_that_name_nothing_are_refused) {
-  check_lines(errors(kMinimal, {{"TROUPE__CLUSTER", "1"}}),
-              {"environment TROUPE__CLUSTER: expected TROUPE__SECTION__KEY, TROUPE__ROLE__<NAME>__KEY or "
-               "TROUPE__HOST__<NAME>__KEY"});
-  check_lines(errors(kMinimal, {{"TROUPE__CLUSTRE__PORT", "1"}}),
-              {R"(environment TROUPE__CLUSTRE__PORT: clustre: unknown section, did you mean "cluster"?)"});
-  check_lines(errors(kMinimal, {{"TROUPE__CLUSTER__PORT", "1x"}}),
-              {R"(environment TROUPE__CLUSTER__PORT: cluster.port: expected an integer, found "1x")"});
-  check_lines(errors(kMinimal, {}, {"cluster.port"}),
-              {"command line: --set cluster.port: expected section.key=value, role.<name>.<key>=value "
-               "or host.<name>.<key>=value"});
-  check_lines(errors(kMinimal, {}, {"role.sp.count=2"}), {R"(command line: role: no role "sp", did you mean "ps"?)"});
-  check_lines(errors(kMinimal, {}, {"role.ps.cuont=2"}),
-              {R"(command line: role.ps.cuont: unknown key, did you mean "count"?)"});
-  check_lines(errors(kMinimal, {}, {"role.ps.count=many"}),
-              {R"(command line: role.ps.count: expected an integer, found "many")"});
-}
-
-BOOST_AUTO_TEST_CASE(overrides_of_a_role_add_no_error_to_that_of_a_file_whose_names_are_not_known) {
-  const Variables variables{{"TROUPE__ROLE__PS__COUNT", "2"}};
-  const std::vector<std::string> sets{"role.ps.count=2"};
-  check_lines(errors_of((path() / "absent.toml").string(), variables, sets),
-              {"absent.toml: cannot read: No such file or directory"});
-  check_lines(errors("[role]\nname = \"ps\"\n", variables, sets),
-              {"cluster.toml:1: role: expected [[role]], found [role]"});
-  check_lines(errors("[[role]]\nnmae = \"ps\"\ncommand = [\"./ps\"]\n", variables, sets),
-              {R"(cluster.toml:1: role.name: missing, e.g. name = "trainer")",
-               R"(cluster.toml:2: role.nmae: unknown key, did you mean "name"?)"});
-  check_lines(errors("[[role]]\nname = 7\ncommand = [\"./ps\"]\n", variables, sets),
-              {"cluster.toml:2: role.name: expected a string, found integer 7"});
-  check_lines(errors("[cluster]\nport = 0\n", {}, {"host.a.ssh=\"b\""}), {R"(command line: host: no host "a")"});
 }
 
 BOOST_AUTO_TEST_CASE(unreadable_and_malformed_files_are_one_line) {
