@@ -4,8 +4,12 @@
 
 namespace troupe::detail {
 
+bool ListedGrants::may_call(std::string_view peer, std::string_view function) const {
+  return !revoked.contains(peer) && calls.may_call(peer, function);
+}
+
 bool ListedGrants::has(std::string_view peer, ValueRight right) const {
-  return !(right == ValueRight::owns ? without_owns : without_reads).contains(peer);
+  return !revoked.contains(peer) && !(right == ValueRight::owns ? without_owns : without_reads).contains(peer);
 }
 
 ReplaceableGrants::ReplaceableGrants(ListedGrants grants) { replace(std::move(grants)); }
@@ -26,7 +30,7 @@ std::shared_ptr<const ListedGrants> ReplaceableGrants::given() const {
 
 bool ReplaceableGrants::may_call(std::string_view peer, std::string_view function) const {
   const auto grants = given();
-  return !grants || grants->calls.may_call(peer, function);
+  return !grants || grants->may_call(peer, function);
 }
 
 bool ReplaceableGrants::has(std::string_view peer, ValueRight right) const {

@@ -27,9 +27,15 @@ struct ListedGrants {
   CallGrants calls = {};
   Names without_owns = {};
   Names without_reads = {};
+  Names revoked = {};  ///< may do nothing: members of the list before whose connections have not ended yet
 
   /// Returns true if it withholds nothing from any member.
-  [[nodiscard]] bool empty() const { return calls.empty() && without_owns.empty() && without_reads.empty(); }
+  [[nodiscard]] bool empty() const {
+    return calls.empty() && without_owns.empty() && without_reads.empty() && revoked.empty();
+  }
+
+  /// Returns whether `peer` may call `function` of other members.
+  [[nodiscard]] bool may_call(std::string_view peer, std::string_view function) const;
 
   /// Returns whether `peer` has `right` on the values of other members.
   [[nodiscard]] bool has(std::string_view peer, ValueRight right) const;
@@ -44,7 +50,7 @@ class ReplaceableGrants {
 
   void replace(ListedGrants grants);
 
-  /// As CallGrants::may_call, by those given last.
+  /// As ListedGrants::may_call, by those given last.
   [[nodiscard]] bool may_call(std::string_view peer, std::string_view function) const;
 
   /// As ListedGrants::has, by those given last.

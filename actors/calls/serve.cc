@@ -22,51 +22,66 @@
 namespace troupe::detail {
 namespace {
 
-/// The runtime's functions that work only with values, contexts and optimizers whose ids their caller was given, in
-/// alphabetical order; its member functions beside. Every other function needs a grant, also a new one of the runtime:
-/// it may begin something, or find what nobody gave to its caller.
-constexpr auto kNeedNoGrant = std::to_array<std::string_view>({
-    "troupe.gradient",
-    "troupe.gradient_squares",
-    "troupe.gradients",
-    "troupe.pipeline_fail",
-    "troupe.pipeline_join",
-    "troupe.pipeline_loss",
-    "troupe.pipeline_seed",
-    "troupe.pipeline_settle",
-    "troupe.prepare_in_pass",
-    "troupe.seeded_root",
-    "troupe.snapshot",
-    "troupe.snapshot_of_shard",
-    "troupe.snapshot_of_states",
-    "troupe.stage",
-    "troupe.stage_shard",
-    "troupe.unused",
-});
-static_assert(std::ranges::is_sorted(kNeedNoGrant));
+/// One of the runtime's own functions, and what its caller gets of the values of this node.
+struct OwnFunction {
+  std::string_view name;
+  bool leaves_values = false;  ///< references, or values that outlast the call
+  bool copies = false;
+};
 
-bool needs_no_grant(const RegisteredFunction& function) {
-  if (!function.name.starts_with("troupe.")) return false;
-  return function.is_member || std::ranges::binary_search(kNeedNoGrant, std::string_view(function.name));
+/// Those that work only with values, contexts and optimizers whose ids their caller was given, in alphabetical order.
+/// Every other function needs a grant, also a new one of the runtime: it may begin something, or find what nobody gave
+/// to its caller.
+constexpr auto kNeedNoGrant = std::to_array<OwnFunction>({
+    {.name = "troupe.gradient", .copies = true},
+    {.name = "troupe.gradient_squares"},  // a norm for each parameter
+    {.name = "troupe.gradients", .leaves_values = true, .copies = true},
+    {.name = "troupe.pipeline_fail"},
+    {.name = "troupe.pipeline_join"},
+    {.name = "troupe.pipeline_loss"},  // one number
+    {.name = "troupe.pipeline_seed", .copies = true},
+    {.name = "troupe.pipeline_settle"},  // the zero of its caller
+    {.name = "troupe.prepare_in_pass"},
+    {.name = "troupe.seeded_root", .copies = true},
+    {.name = "troupe.snapshot", .copies = true},
+    {.name = "troupe.snapshot_of_shard", .copies = true},
+    {.name = "troupe.snapshot_of_states", .copies = true},
+    {.name = "troupe.stage", .copies = true},
+    {.name = "troupe.stage_shard", .copies = true},
+    {.name = "troupe.unused"},  // names and numbers
+});
+static_assert(std::ranges::is_sorted(kNeedNoGrant, {}, &OwnFunction::name));
+
+/// Of the runtime's member functions, which need no grant either, those that give something else than copies.
+constexpr auto kMembers = std::to_array<OwnFunction>({
+    {.name = "troupe.embedding_parameter", .leaves_values = true},  // a reference to it
+    {.name = "troupe.recording_end"},                               // times of calls, as the following
+    {.name = "troupe.recording_now"},
+    {.name = "troupe.recording_take"},
+});
+static_assert(std::ranges::is_sorted(kMembers, {}, &OwnFunction::name));
+
+/// Returns nullopt if `function` needs a grant.
+std::optional<OwnFunction> own_function(const RegisteredFunction& function) {
+  if (!function.name.starts_with("troupe.")) return std::nullopt;
+  const auto listed = [&](const auto& table) -> std::optional<OwnFunction> {
+    const auto found = std::ranges::lower_bound(table, std::string_view(function.name), {}, &OwnFunction::name);
+    return found != table.end() && found->name == function.name ? std::optional(*found) : std::nullopt;
+  };
+  if (!function.is_member) return listed(kNeedNoGrant);
+  if (const auto known = listed(kMembers)) return known;
+  return OwnFunction{.name = function.name, .copies = !function.answers_small};
 }
 
 /// Returns who has to grant the call, as a hint for whoever may not make it; empty: it is granted. The runtime's own
 /// functions that run on a value need no grant: whoever holds the value was given it.
 std::string_view missing_grant(const NodeCore& node, const NodeName& caller, const RegisteredFunction& function) {
-  if (caller == node.name() || needs_no_grant(function)) return {};
+  if (caller == node.name() || own_function(function)) return {};
   if (!node.listed_grants().may_call(caller, function.name))
     return "the list of members does not grant it: its signer can, with `troupe keys grant`";
   if (!node.call_grants().may_call(caller, function.name))
     return "grant it where this node is configured: `calls` of its [[role]], or NodeOptions::call_grants";
   return {};
-}
-
-/// Returns what a call needs on values beside the grant of its function; nullopt: nothing. The runtime's own functions
-/// that need no grant answer with values, or with what they find in them: calling them is a fetch of another form.
-std::optional<ValueRight> right_for(const RegisteredFunction& function, Lasting lasting) {
-  if (lasting == Lasting::as_value) return ValueRight::owns;
-  if (needs_no_grant(function) && !function.answers_small) return ValueRight::reads;
-  return std::nullopt;
 }
 
 /// Returns the error if the list of members withholds `right` from `peer`. A node has all rights on its own values.
@@ -81,6 +96,18 @@ std::optional<Error> error_without(ValueRight right, const NodeCore& node, const
       fmt::format("the list of members withholds `{}`: its signer grants it with `troupe keys grant {} --{} \"*\"`",
                   word, peer, word);
   return error;
+}
+
+/// Returns the error if the call needs more on values of this node than the grant of its function, and the list of
+/// members withholds that from its caller. Calling a function that needs no grant is a fetch of another form.
+std::optional<Error> error_without_rights(const NodeCore& node, const NodeName& caller,
+                                          const RegisteredFunction& function, Lasting lasting) {
+  const OwnFunction gives = own_function(function).value_or(OwnFunction{});
+  if (lasting == Lasting::as_value || gives.leaves_values) {
+    if (auto error = error_without(ValueRight::owns, node, caller)) return error;
+  }
+  if (lasting != Lasting::as_value && gives.copies) return error_without(ValueRight::reads, node, caller);
+  return std::nullopt;
 }
 
 /// As open_call. Throws std::bad_alloc; then `arguments` may still have references.
@@ -117,9 +144,7 @@ Result<ServedCall> try_to_open(NodeCore& node, const Delivery& delivery, const W
     error.hint = hint;
     return error;
   }
-  if (const auto right = right_for(*function, lasting)) {
-    if (auto error = error_without(*right, node, delivery.from)) return refuse_with(*std::move(error));
-  }
+  if (auto error = error_without_rights(node, delivery.from, *function, lasting)) return refuse_with(*std::move(error));
   if (function->fingerprint != wanted.fingerprint) {
     Error error = refuse(ErrorCode::bad_argument,
                          fmt::format("\"{}\" has other parameter or result types on {}", name, node.name()));

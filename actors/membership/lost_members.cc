@@ -14,7 +14,9 @@ bool LostMembers::was_not_reached(const msg::Member& member, TimePoint now) {
   unreached.again = unreached.failures <= kTries ? std::optional(now + pause) : std::nullopt;
   const bool is_first = unreached.failures == 1;
   if (unreached.failures == kTries + 1) {
-    given_up_.push_back({member.name, member.incarnation});
+    const NodeLife life{member.name, member.incarnation};
+    std::erase(given_up_, life);  // it was up since it was given up first
+    given_up_.push_back(life);
     if (given_up_.size() > kGivenUpMax) {
       forget_given_up(given_up_.front());
       given_up_.pop_front();

@@ -119,7 +119,7 @@ class WatchedList : public SignedListHolder {
     for (std::optional<std::uint64_t> given; given != file_->version();) {
       MemberFile::Members members = file_->members(std::chrono::system_clock::now());
       given = members.version;
-      if (const auto node = node_.lock()) node->listed_grants().replace(grants_of(members));
+      if (const auto node = node_.lock()) node->listed_grants().replace(grants_until_connections_end(members));
       const auto replaced = ring_.replace_members(std::move(members.valid));
       if (!replaced) return spdlog::warn("[{}] {}", name_, replaced.error().message);
       audit(AuditEvent::keys_changed,
@@ -133,6 +133,15 @@ class WatchedList : public SignedListHolder {
       spdlog::info("[{}] the list has a new key of this node: it goes on with that once {} has it", name_,
                    file_->paths().key);
     }
+  }
+
+  /// Returns the grants of `members`, which the ring is given next: its members of now that are not among them have
+  /// connections until then, and after that until the links end them.
+  [[nodiscard]] ListedGrants grants_until_connections_end(const MemberFile::Members& members) const {
+    ListedGrants grants = grants_of(members);
+    for (KeyRing::Member& now : ring_.members()) grants.revoked.insert(std::move(now.name));
+    for (const KeyRing::Member& valid : members.valid) grants.revoked.erase(valid.name);
+    return grants;
   }
 
   /// Takes the own pair of which the list has the public key, once the key file has it.

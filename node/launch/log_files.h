@@ -13,7 +13,8 @@
 namespace troupe::detail {
 
 /// What a file does not take, as on a full disk, is lost, and counted. Each later write tries again; once there is room
-/// a line says how much was lost there, and the output goes on at the begin of a line.
+/// a line says how much was lost there, and the output goes on at the begin of a line, or after a carriage
+/// return.
 class LogFiles {
  public:
   /// Creates `directory` if necessary and an empty file for each of `names`; an empty `directory`: no files. A file

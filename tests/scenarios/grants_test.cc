@@ -196,6 +196,8 @@ BOOST_AUTO_TEST_CASE(a_member_without_owns_makes_nothing_on_others_that_outlasts
   run.expect_refused(refusal, [&] { return optimizer(run.customer); });
   const DistOptimizer own = optimizer(run.bank);
   run.expect_refused(refusal, [&] { return DistOptimizer(run.customer, own.share()); });
+  const DistContext context(run.customer);
+  run.expect_refused(refusal, [&] { return context.gradients("bank").size(); });
   // It calls and reads; on its own node it may do all; and others may do what it may not.
   BOOST_TEST(account.rpc_sync(run.customer, &Account::amount) == 10);
   const auto weight = run.customer.find<Variable>("bank", "weight");
@@ -215,14 +217,20 @@ BOOST_AUTO_TEST_CASE(a_member_without_reads_gets_no_copy_of_a_value_of_others,
   run.expect_refused(refusal, [&] { return context.grad(weight); });
   const DistOptimizer optimizer(run.customer, optim::SgdOptions{.lr = 1.0}, {weight});
   run.expect_refused(refusal, [&] { return optimizer.state_dict(run.customer); });
-  // It calls, makes values, awaits them and trains; an element of a stream is an answer to a call.
+  run.expect_refused(refusal, [&] { return context.gradients("bank").size(); });
+  const auto pulled = ShardedEmbedding(run.customer, {"bank"}, {.rows = 8, .width = 2});
+  run.expect_refused(refusal, [&] { return pulled.pull_rows(run.customer, zeros({1}, DType::i64)); });
+  // It calls, makes values, awaits them and trains, also with a bound on the norm of all gradients; an element of a
+  // stream is an answer to a call.
   const auto account = run.customer.find<Account>("bank", "account");
   BOOST_TEST(account.rpc_sync(run.customer, &Account::amount) == 10);
   const Variable loss = sum(context.rpc_sync("bank", &doubled, weight));
   backward(context, loss);
-  optimizer.step(context);
+  BOOST_TEST(context.unused_boundaries().empty());
+  optimizer.step(context, {.max_norm = 1e9});
   BOOST_TEST(sum(run.clerk.find<Variable>("bank", "weight").to_here(run.clerk).value()).item() ==
              -2.0);  // 2 * (1 - 1.0 * 2)
+  BOOST_TEST(pulled.parameters(run.customer).size() == 1U);
   run.customer.remote("bank", &next, Number{1}).created(run.customer).get();
   auto numbers = run.customer.rpc_sync("bank", &count_to, Number{2});
   BOOST_TEST(numbers.next(run.customer).value() == 1);

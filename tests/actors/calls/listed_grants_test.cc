@@ -45,6 +45,22 @@ BOOST_AUTO_TEST_CASE(a_right_is_withheld_from_its_members_alone_and_without_the_
   BOOST_TEST(!listed.has("ps", reads));
 }
 
+BOOST_AUTO_TEST_CASE(who_was_revoked_may_do_nothing, *boost::unit_test::label("attack")) {
+  const ListedGrants grants{.revoked = {"guest"}};
+  BOOST_TEST(!grants.empty());
+  const auto check = [](const auto& asked) {
+    BOOST_TEST(!asked.may_call("guest", "push"));
+    BOOST_TEST(!asked.has("guest", owns));
+    BOOST_TEST(!asked.has("guest", reads));
+    BOOST_TEST(asked.may_call("ps", "push"));
+    BOOST_TEST(asked.has("ps", owns));
+    BOOST_TEST(asked.has("ps", reads));
+  };
+  check(grants);
+  check(ReplaceableGrants{grants});
+  BOOST_TEST(!ListedGrants({.calls = CallGrants::parse("*=push"), .revoked = {"guest"}}).may_call("guest", "push"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace troupe

@@ -104,6 +104,21 @@ BOOST_AUTO_TEST_CASE(of_those_that_were_given_up_the_last_are_remembered) {
   BOOST_TEST(lost.tries("w0"));
 }
 
+BOOST_AUTO_TEST_CASE(one_that_came_back_and_was_given_up_again_is_remembered_as_the_last) {
+  LostMembers lost;
+  const auto give_up = [&](const NodeName& name) {
+    for (int tries = 0; tries <= LostMembers::kTries; ++tries)
+      static_cast<void>(lost.was_not_reached(member(name), kStart));
+  };
+  give_up("a");
+  for (std::size_t number = 1; number < LostMembers::kGivenUpMax; ++number) give_up("w" + std::to_string(number));
+  lost.forget({"a", member("a").incarnation});
+  give_up("a");
+  give_up("new");
+  BOOST_TEST(lost.has("a"));
+  BOOST_TEST(lost.has("w1"));
+}
+
 BOOST_AUTO_TEST_CASE(another_life_begins_anew) {
   LostMembers lost;
   for (int tries = 0; tries < 20; ++tries) static_cast<void>(lost.was_not_reached(member("a"), kStart));

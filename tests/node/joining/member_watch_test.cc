@@ -20,6 +20,8 @@
 #include <thread>
 #include <vector>
 
+#include "actors/calls/listed_grants.h"
+#include "actors/core/node_core.h"
 #include "actors/function_registry.h"
 #include "node/keys/key_directory.h"
 #include "node/keys/key_files.h"
@@ -250,6 +252,22 @@ BOOST_AUTO_TEST_CASE(the_signed_list_says_who_makes_values_on_others_and_who_rea
   BOOST_TEST(make(b).empty());
   BOOST_TEST(!make(c).empty());
   BOOST_TEST(read(c).empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_is_not_in_the_list_any_more_may_do_nothing, *label("attack") * label("S6") * label("S12")) {
+  KeyFiles files;
+  files.made.grant({"c"}, [](MemberList::Grants& grants) { grants.owns = false; });
+  const Node a = Node::join(files.options("a"), files.functions);
+  const Node c = Node::join(files.options("c", a.address()), files.functions);
+  BOOST_TEST(refusal_of_call(c, "a").empty());
+  files.made.revoke({"c"});
+  const auto& listed = a.core().listed_grants();
+  const auto due = std::chrono::steady_clock::now() + 10s;
+  while (listed.may_call("c", "square") && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST(!listed.may_call("c", "square"));
+  BOOST_TEST(!listed.has("c", detail::ValueRight::owns));
+  BOOST_TEST(!listed.has("c", detail::ValueRight::reads));
+  BOOST_TEST(listed.may_call("b", "square"));
 }
 
 /// A cluster whose nodes each have a directory of their own, as on machines of their own.

@@ -108,6 +108,20 @@ BOOST_AUTO_TEST_CASE(a_line_about_a_loss_that_does_not_fit_is_finished_and_count
              "[troupe] 2 lines (22 B) of ps were dropped: File too large\n");  // as the files end: "four", and a line
 }
 
+BOOST_AUTO_TEST_CASE(a_progress_bar_goes_on_at_its_next_drawing) {
+  const TemporaryDirectory directory;
+  detail::LogFiles files(directory.path(), {"ps"});
+  {
+    const FullDisk disk(4);
+    BOOST_TEST(!files.write(0, "10%\r20").empty());
+    disk.set(RLIM_INFINITY);
+    BOOST_TEST(files.write(0, "%\r30%\r").empty());
+    BOOST_TEST(files.write(0, "40%\r").empty());
+  }
+  BOOST_TEST(content_of(directory.path() / "ps.log") ==
+             "10%\r\n[troupe] 1 line (4 B) of ps was dropped: File too large\n30%\r40%\r");
+}
+
 BOOST_AUTO_TEST_CASE(each_node_has_a_file_that_begins_empty) {
   const TemporaryDirectory directory;
   write_to(directory.path() / "a.log", "of yesterday");
