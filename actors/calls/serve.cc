@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <new>
 #include <string_view>
 #include <tuple>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "actors/contexts/contexts.h"
 #include "actors/core/guarded.h"
@@ -265,7 +267,12 @@ ValueHandler ending_event(const ServedCall& call, ValueHandler done) {
 
 }  // namespace
 
-std::span<const std::string_view> functions_without_grants() { return kNeedNoGrant; }
+std::vector<std::string_view> functions_without_grants() {
+  std::vector<std::string_view> names;
+  std::ranges::transform(kNeedNoGrant, std::back_inserter(names), &OwnFunction::name);
+  std::ranges::transform(kMembers, std::back_inserter(names), &OwnFunction::name);
+  return names;
+}
 
 Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
                              msg::Payload arguments, const msg::CallSite& site, Lasting lasting,

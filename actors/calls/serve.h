@@ -5,9 +5,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "actors/calls/function_table.h"
 #include "actors/calls/listed_grants.h"
@@ -47,8 +47,9 @@ struct WantedFunction {
 };
 
 /// Returns the names of the runtime's functions that any member may call: they work only with values, contexts and
-/// optimizers whose ids their caller was given. Its member functions need no grant either.
-[[nodiscard]] std::span<const std::string_view> functions_without_grants();
+/// optimizers whose ids their caller was given. Its member functions need no grant either; those that give something
+/// else than copies are among them.
+[[nodiscard]] std::vector<std::string_view> functions_without_grants();
 
 /// Fails the request if the list of members withholds `right` from its sender, and reports the refusal. Returns whether
 /// it did. `operation`: for the error.

@@ -21,7 +21,7 @@
 namespace troupe::detail {
 namespace {
 
-constexpr std::string_view kLineEnds = "\r\n";  // a progress bar that is drawn anew ends no other way than by "\r"
+constexpr std::string_view kEndsOfLines = "\r\n";  // a progress bar that is drawn anew ends no other way than by "\r"
 
 /// Opens a file for writing, which no other run opens as long as it is open. Others may be able to write to the
 /// directory: nothing that they planted there is written to, and nothing is waited for. Returns why not.
@@ -71,7 +71,7 @@ std::string LogFiles::write(std::size_t node, std::string_view bytes) {
   if (files_.empty()) return {};
   File& file = files_[node];
   if (file.lost_in_line) {
-    const std::size_t end = bytes.find_first_of(kLineEnds);
+    const std::size_t end = bytes.find_first_of(kEndsOfLines);
     const std::string_view rest = bytes.substr(0, end == std::string_view::npos ? end : end + 1);
     lose(file, rest);
     bytes.remove_prefix(rest.size());
@@ -105,7 +105,7 @@ void LogFiles::lose(File& file, std::string_view bytes) {
   if (bytes.empty()) return;
   file.lost.bytes += bytes.size();
   file.lost.lines += static_cast<std::uint64_t>(std::ranges::count(bytes, '\n'));
-  file.lost_in_line = kLineEnds.find(bytes.back()) == std::string_view::npos;
+  file.lost_in_line = kEndsOfLines.find(bytes.back()) == std::string_view::npos;
 }
 
 /// Returns how much the file takes; if not all, errno says why.
