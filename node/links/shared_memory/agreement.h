@@ -12,8 +12,8 @@
 namespace troupe::detail {
 
 /// Whether this node shares memory, or that of one GPU, with one life of a peer, or has a ring to it. Until it does,
-/// messages take the socket: the reason is kept for who asks, and a failure is told once. Thread rule: one thread at a
-/// time.
+/// messages take the socket: the reason is kept for who asks, and a failure is told once. Or whether the peer has
+/// closed a block that has ended. Thread rule: one thread at a time.
 class Agreement {
  public:
   /// `why`: it is not wanted, or not needed yet.
@@ -26,6 +26,7 @@ class Agreement {
   void failed(std::string why);
   void reached();
 
+  [[nodiscard]] bool is_asked() const { return state_ == State::asked; }
   [[nodiscard]] bool is_reached() const { return state_ == State::reached; }
   [[nodiscard]] bool has_failed() const { return state_ == State::failed; }
   /// Empty if it is reached.

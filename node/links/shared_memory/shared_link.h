@@ -21,6 +21,7 @@
 #include "node/keys/key_ring.h"
 #include "node/links/line_allowance.h"
 #include "node/links/pulse_thread.h"
+#include "node/links/shared_memory/agreement.h"
 #include "node/links/shared_memory/gpu_blocks.h"
 #include "node/links/shared_memory/leases.h"
 #include "node/links/shared_memory/ring_receiver.h"
@@ -30,10 +31,6 @@
 #include "tensor/gpu_memory.h"
 
 namespace troupe {
-
-namespace detail {
-class Agreement;
-}  // namespace detail
 
 struct SharedLinkOptions {
   NodeName name = {};                ///< this node's, as its peers know it
@@ -113,7 +110,7 @@ class SharedLink final : public Link, private LinkSink {
   /// Memory of a GPU that a peer may have open.
   struct MaybeOpen {
     std::shared_ptr<const detail::GpuAllocation> memory;
-    bool told_of_its_end = false;
+    detail::Agreement end{};  ///< asked: the peer was told that it has ended
   };
   /// The leases of a peer that went down. Until it has let their page go it may still read their blocks.
   struct Orphans {
@@ -190,6 +187,7 @@ class SharedLink final : public Link, private LinkSink {
   [[nodiscard]] std::shared_ptr<const GpuLease> gpu_lease(Other& from, int gpu, const detail::SharedEntry& entry,
                                                           bool opens);
   [[nodiscard]] std::optional<Frame> gpu_frame(Other& from, const detail::SharedEntry& entry);
+  /// Says again what a peer has not answered for long: the news of an end, or the answer to it, may be lost.
   void tell_of_ended_blocks(const std::vector<SharedOther>& others);
   std::span<const std::byte> copied(const Frame& frame, std::span<std::byte> to);
   [[nodiscard]] std::shared_ptr<const Copy> copy_of(const Frame& frame) const;

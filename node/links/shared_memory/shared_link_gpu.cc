@@ -225,7 +225,7 @@ void SharedLink::obey_about_gpus(Other& from, const SharedControl& control) {
       std::shared_ptr<const GpuAllocation> closed;  // freed after the lock
       const std::lock_guard lock(from.mutex);
       const auto block = from.gpus.told.find(control.number);
-      if (block == from.gpus.told.end()) return refuse();
+      if (block == from.gpus.told.end()) return;  // as the answer to each of several
       closed = std::move(block->second.memory);
       from.gpus.told.erase(block);
       return;
@@ -234,21 +234,36 @@ void SharedLink::obey_about_gpus(Other& from, const SharedControl& control) {
 }
 
 void SharedLink::tell_of_ended_blocks(const std::vector<SharedOther>& others) {
+  const auto now = std::chrono::steady_clock::now();
+  const auto unanswered = [&](Other& other) {
+    std::vector<std::uint32_t> blocks;
+    const std::lock_guard lock(other.mutex);
+    for (auto& [block, open] : other.gpus.told) {
+      if (open.end.is_to_be_repeated(now, options_.answer_patience)) blocks.push_back(block);
+    }
+    return blocks;
+  };
   const auto is_untold = [](Other& other, std::uint32_t block) {
     const std::lock_guard lock(other.mutex);
     const auto open = other.gpus.told.find(block);
-    return open != other.gpus.told.end() && !open->second.told_of_its_end;
+    return open != other.gpus.told.end() && !open->second.end.is_asked();
   };
-  const auto was_told = [](Other& other, std::uint32_t block) {
+  const auto was_told = [now](Other& other, std::uint32_t block) {
     const std::lock_guard lock(other.mutex);
     const auto open = other.gpus.told.find(block);
-    if (open != other.gpus.told.end()) open->second.told_of_its_end = true;
+    if (open != other.gpus.told.end()) open->second.end.asked("not closed", now);
   };
+  const auto tell = [this](const Other& other, std::uint32_t block) {
+    say(other, {.kind = SharedControl::Kind::gpu_ended, .number = block, .inbox = {}});
+  };
+  for (const SharedOther& other : others) {
+    for (const std::uint32_t block : unanswered(*other)) tell(*other, block);
+  }
   for (Untold ended(*gpu_pool_); !ended.empty(); ended.pop()) {
     const std::uint32_t block = ended.front();
     for (const SharedOther& other : others) {
       if (!is_untold(*other, block)) continue;
-      say(*other, {.kind = SharedControl::Kind::gpu_ended, .number = block, .inbox = {}});
+      tell(*other, block);
       was_told(*other, block);
     }
   }
