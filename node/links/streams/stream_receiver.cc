@@ -154,14 +154,17 @@ void StreamReceiver::run() {
 bool StreamReceiver::take_orders(TimePoint now) {
   while (!strangers_.empty() && now >= strangers_.begin()->second.prove_by)
     refuse_stranger(strangers_.begin(), "it did not say what it is");
+  Connections removed;  // end without the lock
   {
     const std::lock_guard lock(mutex_);
     if (stopped_) return false;
-    if (std::exchange(is_woken_, false)) {
-      for (auto at = streams_.begin(); at != streams_.end();)
-        at = is_current(at->second) ? std::next(at) : close(streams_, at);
+    const bool is_woken = std::exchange(is_woken_, false);
+    for (auto at = streams_.begin(); is_woken && at != streams_.end();) {
+      const auto one = at++;
+      if (!is_current(one->second)) removed.insert(streams_.extract(one));
     }
   }
+  while (!removed.empty()) close(removed, removed.begin());
   open_ = streams_.size();
   return true;
 }

@@ -72,8 +72,9 @@ bool StreamSender::send(const NodeName& peer, Frames& packet) {
 
 void StreamSender::close(const NodeName& peer) {
   {
+    decltype(lanes_)::node_type lane;  // outlives the lock
     const std::lock_guard lock(mutex_);
-    const auto lane = lanes_.extract(peer);
+    lane = lanes_.extract(peer);
     if (lane.empty()) return;
     lane.mapped()->open = false;
     lane.mapped()->closed = closed_any_ = true;
@@ -118,12 +119,15 @@ void StreamSender::run() {
     while (take_orders()) work();
   } catch (...) {
     const Error why = failure_of_current_exception("the sender of streams");
-    {  // nobody would send what is queued from now on
+    {                          // nobody would send what is queued from now on
+      decltype(lanes_) lanes;  // outlive the lock
+      decltype(fresh_) fresh;
+      decltype(filled_) filled;
       const std::lock_guard lock(mutex_);
       stopped_ = true;
-      lanes_.clear();
-      fresh_.clear();
-      filled_.clear();
+      lanes.swap(lanes_);
+      fresh.swap(fresh_);
+      filled.swap(filled_);
     }
     failed_(why);
   }
@@ -133,23 +137,28 @@ void StreamSender::run() {
 
 bool StreamSender::take_orders() {
   std::vector<Running> fresh;
+  // What is closed ends after the lock: the frames that wait for it are others' objects, which may be many.
+  std::vector<Running> never_started;
+  std::vector<std::shared_ptr<Lane>> filled;
+  Streams closed;
   {
     const std::lock_guard lock(mutex_);
     if (stopped_) return false;
-    fresh = std::exchange(fresh_, {});
-    std::erase_if(fresh, [](const Running& each) { return each.lane->closed; });
-    for (const std::shared_ptr<Lane>& lane : filled_) {
+    for (Running& each : fresh_) (each.lane->closed ? never_started : fresh).push_back(std::move(each));
+    fresh_.clear();
+    filled.swap(filled_);
+    for (const std::shared_ptr<Lane>& lane : filled) {
       to_do_.insert(lane->key);
       lane->listed = false;
     }
-    filled_.clear();
     for (auto at = running_.begin(); closed_any_ && at != running_.end();) {
       const auto current = at++;
-      if (current->second.lane->closed && !current->second.worn) close(current);
+      if (current->second.lane->closed && !current->second.worn) closed.insert(running_.extract(current));
     }
     closed_any_ = false;
     waiting_ = to_do_.empty();
   }
+  for (const auto& [key, running] : closed) forget(key, running);
   for (Running& each : fresh) start(std::move(each));
   return true;
 }
@@ -164,9 +173,13 @@ void StreamSender::start(Running fresh) {
 }
 
 void StreamSender::close(Streams::iterator at) {
-  ready_->remove(at->second.stream.descriptor());
-  connecting_.erase(at->first);
+  forget(at->first, at->second);
   running_.erase(at);
+}
+
+void StreamSender::forget(ReadySet::Key key, const Running& running) {
+  ready_->remove(running.stream.descriptor());
+  connecting_.erase(key);
 }
 
 void StreamSender::work() {
@@ -261,9 +274,9 @@ StreamSender::Keep StreamSender::pump(Running& running) {
 }
 
 std::vector<Frames> StreamSender::take_packets(Lane& lane, std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
   std::vector<Frames> packets;
   std::size_t taken = 0;
+  const std::lock_guard lock(mutex_);
   while (lane.open && !lane.queue.empty() && taken < bytes) {
     const std::size_t size = size_of(lane.queue.front());
     taken += size;

@@ -101,6 +101,8 @@ class StreamSender {
   [[nodiscard]] bool take_orders();
   void start(Running fresh);
   void close(Streams::iterator at);
+  /// `running` is watched no more.
+  void forget(ReadySet::Key key, const Running& running);
   void work();
   void work_on(Streams::iterator at, const ReadySet::Event* event);
   [[nodiscard]] Keep connected(Running& running, const ReadySet::Event* event);

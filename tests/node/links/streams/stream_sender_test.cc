@@ -6,7 +6,9 @@
 #include <future>
 #include <string>
 
+#include "tests/node/links/streams/raw_connections.h"
 #include "tests/node/links/streams/stream_ends.h"
+#include "tests/support/watched_end.h"
 
 namespace troupe {
 namespace {
@@ -77,6 +79,26 @@ BOOST_AUTO_TEST_CASE(backlog_counts_what_waits_and_not_what_was_sent) {
   ends.send("a", std::string(30'000, 'x'));
   ends.wait([&] { return ends.arrived.size() == 23; });
   BOOST_TEST(ends.sender.dropped() == 0U);
+}
+
+// They may be many, and of a user whose objects use the link when they end.
+BOOST_AUTO_TEST_CASE(frames_of_a_closed_stream_end_without_the_lock) {
+  const testing::RawPort silent{1};  // it reads nothing
+  StreamEnds ends;
+  testing::WatchedEnd end([&] { static_cast<void>(ends.sender.open_streams()); });
+  ends.open({"b", {2, 2}});
+  ends.connect(kPeer, detail::random_stream_id(), testing::key_of_test(), silent.number());
+  const Frame large = testing::frame_of(std::string(1 << 20, 'x'));
+  for (int i = 0; i < 100; ++i) {  // more than the connection takes
+    Frames packet{large};
+    BOOST_TEST(ends.sender.send("a", packet));
+  }
+  Frames packet{end.frame()};
+  BOOST_TEST(ends.sender.send("a", packet));
+  ends.send("b", "after it");
+  ends.wait([&] { return ends.arrived.size() == 2; });  // with the first of b: the thread has seen them all
+  ends.sender.close("a");
+  BOOST_TEST(end.was_without_lock());
 }
 
 BOOST_AUTO_TEST_CASE(peer_without_a_stream_is_the_callers_affair) {
