@@ -172,6 +172,7 @@ SharedLink::BlocksToCome SharedLink::blocks_to_come(std::span<const Frame> tenso
 
 void SharedLink::share_one(Other& to, Frame& frame, std::size_t alike) {
   {
+    Frame former;  // outlives the lock: its owner may be anything
     const std::lock_guard lock(to.mutex);
     if (const auto lease = to.lease_over(frame.bytes)) {
       const SharedEntry entry{
@@ -181,7 +182,7 @@ void SharedLink::share_one(Other& to, Frame& frame, std::size_t alike) {
           .lease = lease->id(),
           .offset = static_cast<std::uint64_t>(frame.bytes.data() - lease->segment()->bytes().data()),
           .bytes = frame.bytes.size()};
-      frame = {frame.bytes, std::make_shared<const Sent>(entry, lease), FrameMemory::leased};
+      former = std::exchange(frame, {frame.bytes, std::make_shared<const Sent>(entry, lease), FrameMemory::leased});
       bytes_avoided_.fetch_add(entry.bytes, std::memory_order_relaxed);
       frames_shared_.fetch_add(1, std::memory_order_relaxed);
       return;
@@ -275,6 +276,7 @@ bool SharedLink::is_leased_to(const SharedOther& to, const Sent& sent) {
 
 bool SharedLink::lease(Other& to, Frame& frame, const std::shared_ptr<detail::Block>& block,
                        std::span<const std::byte> bytes) {
+  Frame former;  // outlives the lock: its owner may be anything
   const std::lock_guard lock(to.mutex);
   if (!introduce_locked(to, *block)) return false;
   const SharedEntry entry{.frame = 0,
@@ -287,7 +289,7 @@ bool SharedLink::lease(Other& to, Frame& frame, const std::shared_ptr<detail::Bl
   const auto id = to.leases->open(block);  // from here on nothing needs memory, and no lease is lost
   if (!id) return false;
   sent->take(*id, to.leases);
-  frame = {bytes, std::move(sent), FrameMemory::leased};
+  former = std::exchange(frame, {bytes, std::move(sent), FrameMemory::leased});
   frames_shared_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }

@@ -75,6 +75,7 @@ void SharedLink::share_on_gpu(Other& to, Frame& frame) {
     return;  // the copy to the CPU, which comes next, says why
   }
   bytes_copied_.fetch_add(size, std::memory_order_relaxed);
+  Frame former;  // outlives the lock: its owner may be anything
   const std::lock_guard lock(to.mutex);
   if (!to.process.is_open()) return;  // it has gone meanwhile
   const SharedEntry entry{.frame = 0,
@@ -90,7 +91,8 @@ void SharedLink::share_on_gpu(Other& to, Frame& frame) {
   const auto id = to.leases->open_other(block);  // from here on nothing needs memory, and no lease is lost
   if (!id) return;
   sent->take(*id, to.leases);
-  frame = {memory->bytes().first(size), std::move(sent), FrameMemory::leased, nullptr, frame.device};
+  former =
+      std::exchange(frame, {memory->bytes().first(size), std::move(sent), FrameMemory::leased, nullptr, frame.device});
   frames_shared_.fetch_add(1, std::memory_order_relaxed);
 }
 

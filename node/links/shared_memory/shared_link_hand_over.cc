@@ -235,9 +235,10 @@ void SharedLink::obey(Other& from, const SharedControl& control) {
       return;
     }
     case SharedControl::Kind::ended: {
-      take_inbox();  // where no packet needed the segment, it still lies there
+      take_inbox();                              // where no packet needed the segment, it still lies there
+      decltype(from.segments)::node_type ended;  // outlives the lock: it may be large
       const std::lock_guard lock(from.mutex);
-      from.segments.erase(control.number);
+      ended = from.segments.extract(control.number);
       return;
     }
     case SharedControl::Kind::gpu_offered:

@@ -23,6 +23,7 @@
 #include "tests/node/links/shared_memory/nodes_by_hand.h"
 #include "tests/node/links/shared_memory/sharing_nodes.h"
 #include "tests/support/counting_new.h"
+#include "tests/support/watched_end.h"
 
 namespace troupe::testing {
 namespace {
@@ -259,6 +260,41 @@ BOOST_AUTO_TEST_CASE(a_segment_that_ends_is_unmapped_whatever_allocation_is_refu
     BOOST_TEST(segments_mapped() == before, "refused: " << refused);
   }
   BOOST_TEST(refused > 1U);
+}
+
+// The last handle of a frame may be that of the message, and what ends with it an object of a user's that uses the
+// link.
+BOOST_AUTO_TEST_CASE(a_frame_that_is_shared_ends_without_the_locks_of_the_link) {
+  const auto host = std::make_shared<FakeHost>();
+  const auto with_gpu = [&](const std::string& process) -> SharedLinkOptions {
+    return {.gpus = std::make_shared<FakeGpus>(host, process), .process = process};
+  };
+  TwoByHand two(with_gpu("a"), with_gpu("b"));
+  const auto shared = [](const NodeByHand& from, const NodeName& to, Frame frame) {
+    Frames message{frame_of("header"), frame_of("body")};
+    message.push_back(std::move(frame));
+    from.link->share(to, message);
+    return message[2].memory == FrameMemory::leased;
+  };
+  const auto on_gpu = [](Frame frame) {
+    frame.device = Device::cuda(0);
+    return frame;
+  };
+  static_cast<void>(shared(two.a, "b", on_gpu(random_frame(kMib, two.random))));  // offers the GPU
+  two.settle();
+  for (const Device device : {Device::cpu(), Device::cuda(0)}) {
+    WatchedEnd end([&] { static_cast<void>(shared(two.a, "b", frame_of("small"))); });
+    Frame frame = end.frame(kMib);
+    frame.device = device;
+    BOOST_TEST(shared(two.a, "b", std::move(frame)));
+    BOOST_TEST(end.was_without_lock());
+  }
+  // What b has received goes back as a place in a's memory. A tensor that shares it may be another object.
+  two.deliver(two.packet_of(two.message({random_frame(kMib, two.random)})));
+  const Frame& received = two.b.sink.last.at(3);
+  WatchedEnd end([&] { static_cast<void>(shared(two.b, "a", frame_of("small"))); });
+  BOOST_TEST(shared(two.b, "a", {received.bytes, end.object(), FrameMemory::foreign}));
+  BOOST_TEST(end.was_without_lock());
 }
 
 // There is no socket here of the name that it calls its inbox.
