@@ -109,9 +109,10 @@ Strand::Strand(std::shared_ptr<Executor> executor, std::string label, PerTurn pe
 }
 
 void Strand::run(std::function<void()> job, std::function<void(const Error&)> refused) {
+  State::Item item{std::move(job), std::move(refused)};  // outlives the lock: without memory it ends here
   {
     std::lock_guard lock(state_->mutex);
-    state_->items.push_back({std::move(job), std::move(refused)});
+    state_->items.push_back(std::move(item));
     if (std::exchange(state_->running, true)) return;
   }
   go_on(state_);

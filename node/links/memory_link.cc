@@ -159,11 +159,12 @@ void MemoryLink::connect(std::string_view address) {
 
 void MemoryLink::send(const NodeName& to, LinkLane /*lane*/, Frames packet) {
   std::shared_ptr<Endpoint> peer;
+  Event arrived = Arrived{self_->self.name, self_->self.incarnation, std::move(packet)};  // outlives the lock
   {
     const std::lock_guard lock(hub_->mutex);
     peer = hub_->peer_named(*self_, to);
     if (!peer) return;
-    peer->inbox.push_back(Arrived{self_->self.name, self_->self.incarnation, std::move(packet)});
+    peer->inbox.push_back(std::move(arrived));
   }
   hub_->drain(peer);
 }

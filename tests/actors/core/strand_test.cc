@@ -2,13 +2,18 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <functional>
+#include <list>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tests/actors/bare_peer.h"
+#include "tests/support/counting_new.h"
+#include "tests/support/watched_end.h"
 
 namespace troupe::testing {
 namespace {
@@ -109,6 +114,26 @@ BOOST_AUTO_TEST_CASE(a_pool_that_ends_with_a_job_of_the_strand_lets_go_what_wait
   run("afterwards");
   run_all_kept();
   expect(seen, {"afterwards"});
+}
+
+BOOST_AUTO_TEST_CASE(a_job_for_which_there_is_no_memory_ends_without_the_lock) {
+  pool->keeps = true;
+  run("first");
+  std::list<WatchedEnd> ends;
+  bool refused = false;
+  while (!refused && ends.size() < 20) {  // not each needs memory
+    std::function<void()> job = [held = ends.emplace_back([this] { run("at the end"); }).object()] {};
+    std::function<void(const Error&)> refuse = [](const Error&) {};
+    const RefusedAllocation allocation(1);
+    try {
+      strand.run(std::move(job), std::move(refuse));
+    } catch (const std::bad_alloc&) {
+      refused = true;
+    }
+  }
+  BOOST_TEST_REQUIRE(refused);
+  BOOST_TEST(ends.back().was_without_lock());
+  run_all_kept();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

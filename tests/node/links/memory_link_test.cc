@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <list>
 #include <memory>
 #include <new>
 #include <string>
@@ -12,7 +13,9 @@
 
 #include <fmt/format.h>
 
+#include "tests/support/counting_new.h"
 #include "tests/support/recording_sink.h"
+#include "tests/support/watched_end.h"
 
 namespace troupe {
 namespace {
@@ -45,6 +48,28 @@ BOOST_AUTO_TEST_CASE(frames_change_hands_without_a_copy) {
   BOOST_REQUIRE_EQUAL(b.sink.messages().size(), 1U);  // delivered on this thread
   BOOST_TEST(b.sink.messages()[0].frames[0].bytes.data() == bytes);
   BOOST_TEST(owner.use_count() == 1);
+}
+
+// What ends with it may be an object of a user's that uses the link.
+BOOST_AUTO_TEST_CASE(packet_for_which_there_is_no_memory_ends_without_the_lock) {
+  MemoryHub hub;
+  std::list<testing::WatchedEnd> ends;
+  MemoryNode a(hub, "a");
+  MemoryNode b(hub, "b");  // does not start: its packets wait
+  a.link.start(a.sink);
+  a.link.connect("memory://b");
+  bool refused = false;
+  while (!refused && ends.size() < 20) {  // not each needs memory
+    Frames packet{ends.emplace_back([&] { a.link.send("nobody", LinkLane::express, {}); }).frame()};
+    const testing::RefusedAllocation allocation(1);
+    try {
+      a.link.send("b", LinkLane::express, std::move(packet));
+    } catch (const std::bad_alloc&) {
+      refused = true;
+    }
+  }
+  BOOST_TEST_REQUIRE(refused);
+  BOOST_TEST(ends.back().was_without_lock());
 }
 
 BOOST_AUTO_TEST_CASE(exception_of_a_sink_is_its_own_and_the_link_goes_on) {
