@@ -227,7 +227,7 @@ void SharedLink::obey_about_gpus(Other& from, const SharedControl& control) {
       std::shared_ptr<const GpuAllocation> closed;  // freed after the lock
       const std::lock_guard lock(from.mutex);
       const auto block = from.gpus.told.find(control.number);
-      if (block == from.gpus.told.end()) return;  // as the answer to each of several
+      if (block == from.gpus.told.end()) return;  // it was told twice, and has answered twice
       closed = std::move(block->second.memory);
       from.gpus.told.erase(block);
       return;
