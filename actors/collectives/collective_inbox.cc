@@ -86,6 +86,11 @@ std::optional<Error> CollectiveInbox::came(std::size_t from, PartPlace place, Fr
                    fmt::format("{} parts of {} wait for {}, which has not asked for them: no operation has so many",
                                kUntakenMax, names_[from], names_[self_]));
   }
+  if (has(from, place)) {
+    return refused(ErrorCode::protocol_violation, from,
+                   fmt::format("{} has sent part {} of slot {} of operation {} to {} twice: each place has one part",
+                               names_[from], place.index, place.slot, place.operation, names_[self_]));
+  }
   Part part{std::move(bytes), std::move(answer)};
   if (place.operation > operation_) {
     early_.push_back({from, std::move(place), std::move(part)});
@@ -94,6 +99,14 @@ std::optional<Error> CollectiveInbox::came(std::size_t from, PartPlace place, Fr
   if (place.operation < operation_ || !under_way_ || place.what != what_) return mismatch(from, place);
   put(from, place, part);
   return std::nullopt;
+}
+
+bool CollectiveInbox::has(std::size_t from, const PartPlace& place) const {
+  if (place.operation == operation_) return here_.contains({from, place.slot, place.index});
+  return std::ranges::any_of(early_, [&](const Early& early) {
+    return early.from == from && early.place.operation == place.operation && early.place.slot == place.slot &&
+           early.place.index == place.index;
+  });
 }
 
 std::size_t CollectiveInbox::untaken(std::size_t from) const {
@@ -108,7 +121,7 @@ void CollectiveInbox::put(std::size_t from, const PartPlace& place, Part& part) 
   if (from == after()) unconfirmed_.erase(place.operation);
   const Wanted at{from, place.slot, place.index};
   if (wanted_.contains(at)) mark_taken(part);
-  here_.insert_or_assign(at, std::move(part));
+  here_.try_emplace(at, std::move(part));  // `came` has refused another part of that place
 }
 
 void CollectiveInbox::mark_taken(Part& part) {

@@ -81,8 +81,8 @@ class CollectiveInbox {
   /// operation differently, if `from` is not the member after this one, or if `from` is too far ahead.
   [[nodiscard]] std::optional<Error> told(std::size_t from, PartPlace place);
 
-  /// A part from member `from` arrived. Returns an Error if this member is in another operation, or if too many parts
-  /// of `from` are untaken; the caller then calls `answer`.
+  /// A part from member `from` arrived. Returns an Error if this member is in another operation, if too many parts of
+  /// `from` are untaken, or if another part of that place is here; the caller then calls `answer`.
   [[nodiscard]] std::optional<Error> came(std::size_t from, PartPlace place, Frame bytes, Answer answer);
 
   /// Returns the bytes; nullopt if they have not arrived.
@@ -125,6 +125,7 @@ class CollectiveInbox {
   [[nodiscard]] Error mismatch(std::size_t with, const PartPlace& place) const;
   [[nodiscard]] Error refused(ErrorCode code, std::size_t from, std::string message) const;
   [[nodiscard]] std::optional<Error> compare(std::size_t with, const PartPlace& place);
+  [[nodiscard]] bool has(std::size_t from, const PartPlace& place) const;
   [[nodiscard]] std::size_t untaken(std::size_t from) const;
   void put(std::size_t from, const PartPlace& place, Part& part);
   void mark_taken(Part& part);

@@ -200,6 +200,36 @@ BOOST_FIXTURE_TEST_CASE(so_many_parts_of_a_member_wait_and_no_more, AtA) {
   BOOST_TEST(!came(1, {1, kSum, kSlot, CollectiveInbox::kUntakenMax}, "y"));
 }
 
+// An answer that is destroyed fails its request, which would enter the collective again under the caller's lock.
+BOOST_AUTO_TEST_CASE(part_that_comes_twice_is_refused_and_no_answer_is_destroyed, *boost::unit_test::label("attack")) {
+  CollectiveInbox parts({"a", "b", "c"}, 0);
+  const auto unanswered = std::make_shared<int>();  // held by the answers, too
+  const auto came = [&](std::size_t from, std::uint64_t operation) {
+    return parts.came(from, {operation, kSum, kSlot, 0}, {}, [unanswered](const Error*) {});
+  };
+  const auto expect_refusal = [&](std::uint64_t operation, const std::string& text) {
+    const auto error = came(1, operation);
+    BOOST_TEST_REQUIRE(error.has_value());
+    BOOST_TEST((error->code == ErrorCode::protocol_violation));
+    BOOST_TEST(error->peer == "b");
+    BOOST_TEST((error->execution == Execution::never));
+    BOOST_TEST(error->message == text);
+  };
+  for (const std::uint64_t operation : {1U, 2U}) BOOST_TEST(!came(1, operation));
+  BOOST_TEST(!came(2, 1));
+  expect_refusal(1, "b has sent part 0 of slot 7 of operation 1 to a twice: each place has one part");
+  BOOST_TEST(unanswered.use_count() == 4);
+  BOOST_TEST(!parts.begin(kSum));
+  BOOST_TEST(unanswered.use_count() == 4);
+  expect_refusal(1, "b has sent part 0 of slot 7 of operation 1 to a twice: each place has one part");
+  expect_refusal(2, "b has sent part 0 of slot 7 of operation 2 to a twice: each place has one part");
+  BOOST_TEST(unanswered.use_count() == 4);
+  static_cast<void>(parts.want(1, kSlot));
+  BOOST_TEST(parts.taken().size() == 1U);
+  expect_refusal(1, "b has sent part 0 of slot 7 of operation 1 to a twice: each place has one part");
+  BOOST_TEST(parts.drop().size() == 2U);
+}
+
 BOOST_FIXTURE_TEST_CASE(part_that_nobody_wanted_is_an_error_at_the_end_of_the_operation, AtA) {
   BOOST_TEST(!parts.begin(kSum));
   BOOST_TEST(!came(1, {1, kSum, kSlot, 0}, "x"));
