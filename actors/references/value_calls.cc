@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <tuple>
 #include <typeindex>
@@ -163,6 +164,45 @@ class ValueTurn final : public TaskTurn {
   std::atomic<const BlockingHook*> holder_{nullptr};
 };
 
+/// A use that waits for its turn until its call is given up (TQ-4). Lives as long as it waits.
+class WaitingUse final : public std::enable_shared_from_this<WaitingUse> {
+ public:
+  WaitingUse(std::shared_ptr<NodeCore> node, RRefId rref)
+      : node_(std::move(node)), rref_(std::move(rref)), turn_(node_->references().next_turn()) {}
+
+  /// Calls `begin` once it has the turn, or with the Error if it never will. `stop`: that of its call.
+  void ask(UsePurpose purpose, const std::stop_token& stop, UseHandler begin) {
+    node_->references().use(
+        rref_, turn_, std::move(purpose),
+        [self = shared_from_this(), begin = std::move(begin)](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
+          begin(std::move(value), std::move(use));
+        });
+    given_up_.emplace(stop, GiveUp{weak_from_this()});  // at once if the stop came before the use
+  }
+
+ private:
+  /// Takes no memory: a use that was asked for must not fail otherwise, too.
+  struct GiveUp {
+    std::weak_ptr<WaitingUse> use;
+    void operator()() const {
+      if (const auto self = use.lock()) self->withdraw();
+    }
+  };
+
+  void withdraw() {
+    try {
+      node_->references().withdraw(rref_, turn_);
+    } catch (const std::bad_alloc&) {  // in a stop callback, where no exception may end
+      node_->fail(failure_of_current_exception("a cancellation"));
+    }
+  }
+
+  const std::shared_ptr<NodeCore> node_;
+  const RRefId rref_;
+  const TurnId turn_;
+  std::optional<std::stop_callback<GiveUp>> given_up_;  // set once, by `ask`
+};
+
 void make_value(NodeCore& node, const RRefId& rref, ServedCall call, Sharing sharing) {
   const auto shared = std::make_shared<ServedCall>(std::move(call));
   const auto publish = [core = node.shared_from_this(), rref, sharing](Result<ValueBox> value) {
@@ -219,7 +259,7 @@ void use_value(NodeCore& node, const NodeLife& caller, const RRefId& rref, Serve
   };
   if (is_kept) return node.references().use(rref, std::move(purpose), run_in_turn);  // it has been answered already
   begin_as_answers_are_taken(node, caller, {rref}, [served, rref, purpose, run_in_turn] {
-    served->node->references().use(rref, purpose, run_in_turn);
+    std::make_shared<WaitingUse>(served->node, rref)->ask(purpose, served->scope->stop, run_in_turn);
   });
 }
 

@@ -2,9 +2,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <semaphore>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "actors/core/peer_accounts.h"
 #include "actors/core/wait_point.h"
 #include "actors/task.h"
+#include "node/local_cluster.h"
 #include "tests/actors/references/among_values.h"
 
 namespace troupe::testing {
@@ -255,6 +258,38 @@ BOOST_AUTO_TEST_CASE(a_call_on_a_value_that_is_not_there_yet_goes_with_its_calle
   BOOST_TEST(core().counts().served_calls == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_call_on_a_value_that_is_given_up_before_its_turn_leaves_the_queue) {
+  const auto tally = references().own(ValueBox::of(Tally{4}), "Tally", SourceLocation::current());
+  const msg::ValueCall call = total_of(tally->id());
+  std::shared_ptr<detail::ValueUse> running;
+  references().use(tally->id(), detail::UseKind::reads, [&](const auto&, auto use) { running = std::move(use); });
+  const Asked given_up = p1->ask("m", "worker", call);
+  const Asked next = p1->ask("m", "worker", call);
+  BOOST_TEST(core().counts().served_calls == 2U);
+  core().served_calls().cancelled(p1->life(), RequestId{1});
+  BOOST_TEST(said(given_up) == "cancelled: its requester no longer waits for it");
+  BOOST_TEST(core().counts().served_calls == 1U);
+  BOOST_TEST(outcome(next) == "waits");
+  running.reset();
+  BOOST_TEST(outcome(next) == "ok");
+}
+
+// The cancel finds no use yet: the call waits until p1 takes its answers.
+BOOST_AUTO_TEST_CASE(a_call_on_a_value_that_is_given_up_before_it_asks_for_its_turn_leaves_the_queue) {
+  const auto tally = references().own(ValueBox::of(Tally{4}), "Tally", SourceLocation::current());
+  const msg::ValueCall call = total_of(tally->id());
+  std::shared_ptr<detail::ValueUse> running;
+  references().use(tally->id(), detail::UseKind::reads, [&](const auto&, auto use) { running = std::move(use); });
+  const std::size_t bytes = PeerLimits{}.answer_bytes_max;
+  for (int i = 0; i < 2; ++i) core().accounts().answers.sent(p1->life(), {std::vector<Piece>(2), bytes});
+  const Asked asked = p1->ask("m", "worker", call);
+  core().served_calls().cancelled(p1->life(), RequestId{1});
+  BOOST_TEST(outcome(asked) == "waits");
+  const AnswerTotals all{.small_bytes = 0, .large_bytes = 2 * bytes, .large = 2};
+  for (const auto& begin : core().accounts().answers.taken(p1->life(), all)) begin();
+  BOOST_TEST(outcome(asked) == "cancelled");
+}
+
 // What the future waits for may change the value, which has no turn then.
 BOOST_AUTO_TEST_CASE(a_copy_that_is_read_before_the_future_of_a_change_is_done_is_out_of_date_at_once) {
   const auto slow = own_slow();
@@ -359,6 +394,48 @@ BOOST_AUTO_TEST_CASE(a_function_that_waits_goes_on_when_the_owner_of_its_value_e
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+/// A value whose function computes until the test lets it end.
+struct Busy {
+  std::int64_t compute() {
+    given_wait();
+    return 1;
+  }
+  [[nodiscard]] std::int64_t read() const { return 2; }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    std::int64_t none = 0;
+    ar(none);
+  }
+};
+
+// Each waits until it is cancelled, so without that none of them would give its part of the grant back.
+BOOST_AUTO_TEST_CASE(calls_that_are_given_up_behind_a_long_function_leave_their_caller_its_other_calls,
+                     *boost::unit_test::label("fault-F37")) {
+  LocalClusterOptions options;
+  options.pool.threads = 2;
+  options.peer_limits.calls_max = 64;
+  LocalCluster cluster(
+      {"a", "b"},
+      {{"twice", &twice}, {"Busy", constructor<Busy>}, {"Busy::compute", &Busy::compute}, {"Busy::read", &Busy::read}},
+      options);
+  Node& a = cluster.node("a");
+  std::binary_semaphore began(0);
+  std::binary_semaphore may_end(0);
+  given_wait = [&] {
+    began.release();
+    may_end.acquire();
+  };
+  const RRef<Busy> busy = a.remote("b", constructor<Busy>);
+  const Future<std::int64_t> computing = busy.rpc_async(a, &Busy::compute);
+  began.acquire();
+  for (int i = 0; i < 80; ++i) BOOST_TEST(busy.rpc_async(a, &Busy::read).cancel());
+  BOOST_CHECK_NO_THROW(BOOST_TEST(a.with({.deadline = std::chrono::seconds(10)}).rpc_sync("b", &twice, 3) == 6));
+  BOOST_TEST(!computing.ready());
+  may_end.release();
+  BOOST_TEST(computing.get() == 1);
+}
+
 BOOST_FIXTURE_TEST_SUITE(of_peers_that_lie, Echo)
 
 BOOST_AUTO_TEST_CASE(only_the_life_that_an_id_names_makes_its_value) {
