@@ -1,6 +1,7 @@
 #include "actors/references/discards.h"
 
 #include <new>
+#include <tuple>
 #include <utility>
 
 namespace troupe::detail {
@@ -26,6 +27,14 @@ void Discards::add(Value value) {
   } catch (const std::bad_alloc&) {  // no job will take them
     destroy_all();
   }
+}
+
+void destroy_alone(Executor& pool, std::string label, Discards::Value value) {
+  const auto held = std::make_shared<Discards::Value>(std::move(value));  // so that no end of a job destroys it
+  Job job{.label = std::move(label), .run = [held] { held->reset(); }};
+  if (!pool.submit(job)) return;
+  job.urgency = Urgency::at_once;  // only now: otherwise many values would hold up the calls that wait for a thread
+  std::ignore = pool.submit(std::move(job));
 }
 
 }  // namespace troupe::detail

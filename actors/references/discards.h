@@ -4,8 +4,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
+#include "actors/executor.h"
 #include "messages/error.h"
 
 namespace troupe::detail {
@@ -36,5 +38,10 @@ class Discards {
   const Run run_;
   const std::shared_ptr<Waiting> waiting_ = std::make_shared<Waiting>();
 };
+
+/// Destroys `value`, if this is its last holder, by a job of its own: its destructor may do anything, also wait for an
+/// answer that this thread is to deliver. While all threads of the pool wait, the job waits for one that is free. If
+/// the pool has stopped, or there is no memory for a job, destroys it in this call. Throws std::bad_alloc.
+void destroy_alone(Executor& pool, std::string label, Discards::Value value);
 
 }  // namespace troupe::detail

@@ -511,17 +511,15 @@ void References::peer_down(const Peer& peer, const Error& why) {
   state_->deaths.add(life_of(peer));
 }
 
-// A pool that has stopped, or has no thread for it, refuses the job: then the value is destroyed here. Without memory
-// for a job, too: the end of a value must not fail.
+// A pool that has stopped refuses the job: then the value is destroyed here. Without memory for a job, too: the end of
+// a value must not fail.
 void References::discard(const RRefId& rref, std::shared_ptr<const Result<ValueBox>> value) noexcept {
   if (!value || !value->ok() || !value->value().value) return;
   try {
     switch (value->value().ops->end) {
       case ValueEnd::anywhere: return;
       case ValueEnd::together: return state_->discards.add(std::move(value));
-      case ValueEnd::alone:
-        return state_->node.run(
-            "drop " + rref.text(), [value = std::move(value)]() mutable { value.reset(); }, [](const Error&) {});
+      case ValueEnd::alone: return destroy_alone(state_->node.executor(), "drop " + rref.text(), std::move(value));
     }
   } catch (const std::exception&) {
   }

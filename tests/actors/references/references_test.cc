@@ -307,6 +307,43 @@ BOOST_AUTO_TEST_CASE(a_value_stays_while_a_peer_holds_what_was_handed_to_it) {
   BOOST_TEST(outcome(fetch(*p2, out.rref)) == "ref_revoked");
 }
 
+/// Its end is the code of a user.
+struct Holding {
+  std::shared_ptr<int> held;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(*held);
+  }
+};
+
+// A destructor that waits for an answer would wait for the thread that delivers it.
+BOOST_AUTO_TEST_CASE(a_value_that_ends_while_all_threads_wait_is_destroyed_by_the_first_that_is_free) {
+  const auto held = std::make_shared<int>(1);
+  auto handle = references().own(ValueBox::of(Holding{held}), "holding", SourceLocation::current());
+  const msg::RRefHandout out = references().hand_out(handle, p2->life());
+  handle.reset();
+  pool->all_wait = true;
+  p2->say("m", "rref/" + out.rref.text(), msg::RRefDeleted{out.rref, out.fork});
+  BOOST_TEST(references().owned_values() == 0U);
+  BOOST_TEST(held.use_count() == 2);
+  BOOST_REQUIRE(pool->kept.size() == 1U);
+  pool->kept[0].run();
+  BOOST_TEST(held.use_count() == 1);
+}
+
+// Many values that end would hold up the calls behind them.
+BOOST_AUTO_TEST_CASE(a_value_that_ends_waits_for_a_thread_behind_the_calls_that_wait) {
+  const auto held = std::make_shared<int>(1);
+  auto handle = references().own(ValueBox::of(Holding{held}), "holding", SourceLocation::current());
+  pool->keeps = true;
+  handle.reset();
+  BOOST_REQUIRE(pool->kept.size() == 1U);
+  BOOST_TEST((pool->kept[0].urgency == Urgency::in_turn));
+  BOOST_TEST(held.use_count() == 2);
+  pool->kept[0].run();
+  BOOST_TEST(held.use_count() == 1);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_handed_out_in_vain_keeps_no_value) {
   auto taken_back = own();
   references().take_back(references().hand_out(taken_back, p2->life()));
