@@ -104,6 +104,7 @@ Future<std::string> type_of_value(const std::shared_ptr<ScopeState>& scope, cons
     if (type) handle->learned_type(type.value());
     promise.complete(std::move(type));
   });
+  call->count_as_open();
   call->cancelled_by = cancelling(*scope, future.state());
   fetch(*scope, {handle}, msg::Wanted::type, *call, site);
   return future;

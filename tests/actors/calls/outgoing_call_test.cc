@@ -14,6 +14,7 @@
 #include "actors/references/references.h"
 #include "actors/to_here_all.h"
 #include "actors/wait_all_scope.h"
+#include "messages/values.h"
 #include "node/local_cluster.h"
 #include "tests/actors/references/among_values.h"
 #include "tests/support/counting_new.h"
@@ -175,6 +176,27 @@ BOOST_FIXTURE_TEST_CASE(a_call_that_gets_no_memory_fails_the_scope_that_counts_i
   call.reset();
   BOOST_CHECK_EXCEPTION(calls.wait_all(), RemoteError,
                         [](const RemoteError& error) { return error.code() == ErrorCode::resource_exhausted; });
+}
+
+BOOST_FIXTURE_TEST_CASE(a_scope_waits_for_the_types_of_values_that_are_asked_for_through_it, Handing) {
+  ActingWaits acting;
+  const detail::BlockingHook::Guard acts(acting);
+  const auto answer = [&] {
+    const auto fetches = p1->take_heard<msg::RRefFetch>();
+    BOOST_REQUIRE(fetches.size() == 1U);
+    p1->answer("m", fetches[0], msg::Reply{to_payload(nullptr, std::string("i64"))});
+  };
+  const auto expect_waited = [&](const auto& ask) {
+    WaitAllScope calls(*node);
+    const auto asked = ask(node->remote("p1", &count_of, std::vector<RRef<std::int64_t>>{}), calls);
+    BOOST_TEST(!asked.ready());
+    acting.action = answer;
+    calls.wait_all();
+    BOOST_TEST(asked.ready());
+    BOOST_TEST(p1->take<msg::RRefFetch>().empty());
+  };
+  expect_waited([](const auto& value, const Scope& scope) { return value.created(scope); });
+  expect_waited([](const auto& value, const Scope& scope) { return value.type_async(scope); });
 }
 
 /// A value that its receiver cannot read.
