@@ -169,7 +169,8 @@ RRefNotices HandleTable::revoked(const RRefId& rref, const ForkId& fork, const E
   const bool was_ours = entry.pending.erase(fork) > 0 || entry.confirmed == fork;
   if (!was_ours) return {};
   if (entry.confirmed == fork) entry.confirmed.reset();
-  if (!entry.confirmed && entry.pending.empty()) fail(entry, error);
+  // The owner may count a doubtful fork: the children rely on it, and it is deleted with the last handle.
+  if (!entry.confirmed && entry.pending.empty() && !entry.doubtful) fail(entry, error);
   RRefNotices notices;
   settle(at, notices);
   return notices;
@@ -345,7 +346,7 @@ std::optional<ForkId> HandleTable::end_creation(Entry& entry, const Error& error
   return entry.pending.extract(own).key();
 }
 
-// The handle has failed: neither a child nor the owner can rely on it.
+// The handle has failed, and the owner counts no fork of it: no child can rely on it.
 void HandleTable::fail(Entry& entry, const Error& error) {
   if (!entry.failure) entry.failure = error;
   entry.confirmed.reset();

@@ -302,6 +302,39 @@ BOOST_AUTO_TEST_CASE(a_creation_that_fails_after_its_handle_was_dropped_is_delet
   BOOST_TEST(table.size() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_doubtful_fork_is_deleted_with_the_last_handle_also_if_another_fork_is_revoked) {
+  HandleTable table(kSelf);
+  const ForkId own = table.create(kRRef, kOwner);
+  expect(table.received({kRRef, of_parent(2), kOwner}, kParent), {forked(of_parent(2))});
+  expect(table.creation_failed(kRRef, error_of(ErrorCode::timeout)), {});
+  expect(table.revoked(kRRef, of_parent(2), error_of(ErrorCode::resource_exhausted)), {});
+  BOOST_TEST((table.failure(kRRef)->code == ErrorCode::timeout));
+  expect(table.dropped(kRRef), {});
+  expect(table.dropped(kRRef), {deleted(own)});
+  BOOST_TEST(table.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_doubtful_fork_stays_until_the_owner_knows_its_child_also_if_another_fork_is_revoked) {
+  HandleTable table(kSelf);
+  const ForkId own = table.create(kRRef, kOwner);
+  BOOST_TEST(table.hand_out(kRRef, kChild).ok());
+  expect(table.received({kRRef, of_parent(2), kOwner}, kParent), {forked(of_parent(2))});
+  expect(table.creation_failed(kRRef, error_of(ErrorCode::timeout)), {});
+  expect(table.revoked(kRRef, of_parent(2), error_of(ErrorCode::resource_exhausted)), {});
+  expect(table.dropped(kRRef), {});
+  expect(table.dropped(kRRef), {});
+  expect(table.acknowledged(kRRef, of_self(2)), {deleted(own)});
+}
+
+BOOST_AUTO_TEST_CASE(a_doubtful_fork_ends_with_its_owner) {
+  HandleTable table(kSelf);
+  static_cast<void>(table.create(kRRef, kOwner));
+  expect(table.creation_failed(kRRef, error_of(ErrorCode::timeout)), {});
+  expect(table.node_down(kOwner, error_of(ErrorCode::peer_down)), {});
+  expect(table.dropped(kRRef), {});
+  BOOST_TEST(table.size() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_creation_that_never_left_tells_the_owner_that_none_will_come) {
   HandleTable table(kSelf);
   const ForkId fork = table.create(kRRef, kOwner);
