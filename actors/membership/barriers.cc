@@ -211,7 +211,7 @@ void Barriers::settle(Places::iterator at) {
       passed.values.emplace_back(name, std::move(entry.own));
       told.emplace_back(name, std::move(entry.answer));
     }
-    if (place.without_dead && place.receiver.empty()) merge_notes(passed.values);
+    if (place.without_dead && place.receiver.empty()) merge_notes(passed.values, place.members);
     for (auto& [name, answer] : told)
       met.push_back({std::move(answer), all, place.receiver.empty() || place.receiver == name});
   }

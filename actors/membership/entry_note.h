@@ -27,7 +27,8 @@ void add_note(msg::Contribution& own, const EntryNote& note);
 
 /// What the members say that they have met is said once, in the first note: all of them judge by what all say. So a
 /// meeting tells each of n members n entries, or a few times as many if not all met last together, and not n^2.
-/// Changes nothing if a note cannot be read: the members say whose it is.
-void merge_notes(std::vector<std::pair<NodeName, msg::Contribution>>& values);
+/// `members`: of the place, also those that brought nothing. Changes nothing if a note cannot be read, or is larger
+/// than one entry of each member makes it: the members judge what each said.
+void merge_notes(std::vector<std::pair<NodeName, msg::Contribution>>& values, const std::vector<NodeName>& members);
 
 }  // namespace troupe::detail

@@ -12,6 +12,7 @@
 
 #include "actors/collectives/partial_meetings.h"
 #include "messages/values.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe::detail {
 namespace {
@@ -76,7 +77,7 @@ BOOST_AUTO_TEST_CASE(members_judge_what_a_leader_has_merged_as_what_each_said) {
       notes.push_back(std::move(note));
     }
     Values values = brought(notes);
-    merge_notes(values);
+    merge_notes(values, members);
     const std::vector<EntryNote> merged = notes_in(values);
     for (std::size_t i = 0; i < members.size(); ++i) {
       BOOST_TEST_REQUIRE((merged[i].entry == notes[i].entry));
@@ -89,7 +90,7 @@ BOOST_AUTO_TEST_CASE(members_judge_what_a_leader_has_merged_as_what_each_said) {
 BOOST_AUTO_TEST_CASE(what_several_have_met_is_said_once) {
   const std::vector<BarrierEntryId> met{entry("a", 1), entry("b", 1), entry("c", 1)};
   Values values = brought({{entry("b", 2), met}, {entry("c", 2), met}, {entry("d", 2), {entry("d", 1)}}});
-  merge_notes(values);
+  merge_notes(values, {"a", "b", "c", "d"});
   const std::vector<EntryNote> notes = notes_in(std::move(values));
   BOOST_TEST((notes[0].met == std::vector<BarrierEntryId>{entry("a", 1), entry("b", 1), entry("c", 1), entry("d", 1)}));
   BOOST_TEST(notes[1].met.empty());
@@ -102,11 +103,46 @@ BOOST_AUTO_TEST_CASE(notes_stay_as_they_are_where_one_cannot_be_read) {
     Values values = brought({{entry("a", 2), met}, {entry("b", 2), met}, {entry("c", 2), {}}});
     Frames& frames = values[2].second.value.tensors;
     is_of_gpu ? void(frames.back().device = Device::cuda(0)) : frames.clear();
-    merge_notes(values);
+    merge_notes(values, {"a", "b", "c"});
     BOOST_CHECK_THROW(static_cast<void>(take_note(values[2].second)), DecodeError);
     values.pop_back();
     for (const EntryNote& note : notes_in(std::move(values))) BOOST_TEST((note.met == met));
   }
+}
+
+BOOST_AUTO_TEST_CASE(note_that_is_larger_than_its_place_makes_it_is_not_read) {
+  const std::string longest(127, 'b');
+  const std::vector<NodeName> members{"a", longest};
+  const std::vector<BarrierEntryId> met{entry(longest, 1), entry(longest, 2)};
+  Values fit = brought({{entry("a", 3), {entry("a", 1)}}, {entry(longest, 3), met}});
+  merge_notes(fit, members);
+  BOOST_TEST(notes_in(std::move(fit))[0].met.size() == 3U);  // an entry of each, the longest name in all: it is read
+
+  std::vector<BarrierEntryId> many(100'000);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = {"", i * 0x9E3779B97F4A7C15U, i};
+  for (const std::vector<BarrierEntryId>& said : {std::vector{met[0], met[1], entry("", 1)}, many}) {
+    Values values = brought({{entry("a", 3), {entry("a", 1)}}, {entry(longest, 3), said}});
+    const Values before = values;
+    const std::size_t bytes = values[1].second.value.tensors.back().bytes.size();
+    const testing::PeakMemory memory;
+    merge_notes(values, members);
+    const std::size_t taken = memory.bytes();
+    BOOST_TEST(taken < bytes);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const Frame& note = values[i].second.value.tensors.back();
+      BOOST_TEST((note.bytes.data() == before[i].second.value.tensors.back().bytes.data()));  // the same, not a copy
+      BOOST_TEST(note.bytes.size() == before[i].second.value.tensors.back().bytes.size());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(note_of_who_meets_nobody_is_not_read) {
+  Values values = brought({{entry("a", 2), {entry("a", 1), entry("b", 1)}}});
+  const testing::PeakMemory memory;
+  merge_notes(values, {});
+  const std::size_t bytes = memory.bytes();
+  BOOST_TEST(bytes == 0U);
+  BOOST_TEST(notes_in(std::move(values))[0].met.size() == 2U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
