@@ -275,8 +275,9 @@ void MembershipState::connect_to_lost() {
   }
   const auto due = lost_.next_due();
   if (!due || !lost_wakes_.misses(*due)) return;
-  send_at(*due, ConnectAgain{});
-  lost_wakes_.requested(*due);
+  const TimePoint at = lost_wakes_.time_for(*due, now);
+  send_at(at, ConnectAgain{});
+  lost_wakes_.requested(at);
 }
 
 void MembershipState::join_failed(Error why) {
@@ -405,8 +406,9 @@ void MembershipState::enter_meeting(Delivery& delivery, msg::BarrierEntered ente
 
 void MembershipState::watch_meetings(std::optional<TimePoint> due) {
   if (!due || !barriers_wakes_.misses(*due)) return;
-  send_at(*due, BarriersDue{});
-  barriers_wakes_.requested(*due);
+  const TimePoint at = barriers_wakes_.time_for(*due, node_->clock().now());
+  send_at(at, BarriersDue{});
+  barriers_wakes_.requested(at);
 }
 
 void MembershipState::barriers_due() {

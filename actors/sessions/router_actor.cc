@@ -30,8 +30,9 @@ struct FailedHandler {
 void RouterState::settle() {
   const auto due = router->next_due();
   if (!due || !wakes.misses(*due)) return;
-  setting.wake_at(*due);
-  wakes.requested(*due);
+  const TimePoint at = wakes.time_for(*due, now());
+  setting.wake_at(at);
+  wakes.requested(at);
 }
 
 RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterState> self, RouterSetting setting) {

@@ -271,7 +271,7 @@ void PortCore::fail(const Error& why) noexcept {
 }
 
 /// Ends every turn: reports the last acknowledgement to its waiter, and requests a wake-up for the next due work.
-void PortCore::settle(TimePoint /*now*/) {
+void PortCore::settle(TimePoint now) {
   if (flushing_ && router_.flushed()) {
     flushing_ = false;
     const std::lock_guard lock(progress_->mutex);
@@ -280,14 +280,15 @@ void PortCore::settle(TimePoint /*now*/) {
   }
   const auto due = router_.next_due();
   if (!clock_ || !due || !wakes_.misses(*due)) return;
-  clock_->at(*due, [weak = weak_from_this()] {
+  const TimePoint at = wakes_.time_for(*due, now);
+  clock_->at(at, [weak = weak_from_this()] {
     const auto core = weak.lock();
     if (!core) return;
     core->give([core = core.get()](TimePoint now) {
       if (core->wakes_.came(now)) core->router_.tick(now);
     });
   });
-  wakes_.requested(*due);  // last: without memory for a timer there is none
+  wakes_.requested(at);  // last: without memory for a timer there is none
 }
 
 /// An order that its giver waits for, once.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "messages/membership.h"
 #include "tests/actors/bare_peer.h"
@@ -21,9 +22,10 @@ using namespace std::chrono_literals;
 struct Sleeper {
   void settle(TimePoint due) {
     if (!wakes.misses(due)) return;
-    ++timers[due];
+    const TimePoint at = wakes.time_for(due, now);
+    ++timers[at];
     ++requests;
-    wakes.requested(due);
+    wakes.requested(at);
   }
 
   /// Passes the time to the next timer. Returns whether the part does its work then.
@@ -70,6 +72,48 @@ BOOST_AUTO_TEST_CASE(one_that_comes_with_an_earlier_one_is_not_followed_twice) {
   BOOST_TEST(wakes.came(TimePoint(2s)));  // late, when the time of the other is up, too
   BOOST_TEST(!wakes.came(TimePoint(2s)));
   BOOST_TEST(wakes.misses(TimePoint(3s)));
+}
+
+BOOST_AUTO_TEST_CASE(wake_ups_stay_few_however_many_are_each_earlier_than_all_before) {
+  Sleeper sleeper;
+  sleeper.now = TimePoint{} + 1h;
+  const auto fall = [&](Duration from, Duration step) {
+    for (int i = 0; i < 100'000; ++i) sleeper.settle(sleeper.now + from - i * step);
+  };
+  fall(8'000h, 250s);  // to 1'056 h
+  fall(1'000h, 1us);
+  fall(100s, 1ms);
+  BOOST_TEST(sleeper.timers.size() > WakeTimes::kExactMax);
+  BOOST_TEST(sleeper.timers.size() < 600U);  // 32 doublings make a year of a millisecond
+  while (sleeper.timers.size() > WakeTimes::kExactMax) BOOST_TEST_REQUIRE(sleeper.work_at_next());
+}
+
+BOOST_AUTO_TEST_CASE(who_is_woken_early_is_woken_again_in_time) {
+  for (const Duration after : std::vector<Duration>{1us, 999us, 2ms, 1s, 1h, 8'000h}) {
+    Sleeper sleeper;
+    sleeper.now = TimePoint{} + 1h + 1ns;
+    for (int i = 0; i < 100; ++i) sleeper.settle(sleeper.now + 16'000h - i * 1h);
+    const TimePoint due = sleeper.now + after;
+    int woken = 0;
+    for (sleeper.settle(due); sleeper.now < due; sleeper.settle(due)) {
+      BOOST_TEST_REQUIRE(sleeper.work_at_next());
+      BOOST_TEST_REQUIRE((sleeper.now <= due));
+      ++woken;
+    }
+    BOOST_TEST(woken <= 12);  // each time less than a sixteenth of the way is left, or a millisecond
+  }
+}
+
+BOOST_AUTO_TEST_CASE(timers_stay_few_while_a_peer_enters_with_ever_shorter_limits_and_leaves) {
+  testing::AmongBarePeers world(0);
+  const auto other = world.peer("p1");
+  std::chrono::microseconds limit = 8'000h;
+  for (std::uint64_t number = 1; number <= 100'000; ++number) {
+    const BarrierEntryId id{"p1", 1, number};
+    other->say("m", "membership", msg::BarrierEntered{id, "barrier", {"m", "p1"}, {}, false, --limit, {}});
+    other->say("m", "membership", msg::BarrierLeft{id});
+  }
+  BOOST_TEST(world.clock->timers() < 1'000U);
 }
 
 BOOST_AUTO_TEST_CASE(timers_stay_few_while_an_entry_at_a_barrier_may_wait_for_hours) {
