@@ -326,6 +326,7 @@ std::optional<Error> run_for(const ServedCall& call, const std::function<void()>
 void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject target, ValueHandler done) {
   call->begin();
   if (auto error = unwanted(*call)) return done(*std::move(error));
+  call->serving->runs();
   if (call->node->recordings().any()) done = ending_event(*call, std::move(done));
   std::variant<ValueBox, LaterValue> outcome;
   const auto failure = run_for(*call, [&] {

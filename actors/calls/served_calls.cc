@@ -13,7 +13,7 @@ struct ServedCalls::Serving::Table {
     std::string operation;
     TimePoint began;
     bool caller_is_gone = false;
-    bool answers_later = false;
+    bool only_waits = true;        // its function does not run yet, or any more
     std::optional<TimePoint> due;  // of one that answers later
   };
 
@@ -56,11 +56,17 @@ void ServedCalls::Serving::caller_gone() {
   if (!lasting) stop_.request_stop();
 }
 
+void ServedCalls::Serving::runs() {
+  const std::lock_guard lock(table_->mutex);
+  const auto call = table_->calls.find(key_);
+  if (call != table_->calls.end()) call->second.only_waits = false;  // as above
+}
+
 void ServedCalls::Serving::answers_later(std::optional<TimePoint> due) {
   const std::lock_guard lock(table_->mutex);
   const auto call = table_->calls.find(key_);
   if (call == table_->calls.end()) return;  // as above
-  call->second.answers_later = true;
+  call->second.only_waits = true;
   call->second.due = due;
 }
 
@@ -77,7 +83,7 @@ std::shared_ptr<ServedCalls::Serving> ServedCalls::add(const NodeLife& caller, R
   const TimePoint now = table_->clock->now();
   const std::lock_guard lock(table_->mutex);
   table_->calls.insert_or_assign(
-      serving->key_, Serving::Table::Entry{serving->stop_, lasting, std::move(operation), now, false, false, {}});
+      serving->key_, Serving::Table::Entry{serving->stop_, lasting, std::move(operation), now, false, true, {}});
   const auto early = table_->early_cancels.find(caller);
   if (early != table_->early_cancels.end() && std::erase(early->second, request) > 0) serving->stop_.request_stop();
   return serving;
@@ -147,7 +153,7 @@ std::size_t ServedCalls::awaited() const {
   const auto is_awaited = [now](const auto& entry) {
     const Serving::Table::Entry& call = entry.second;
     const bool is_unwanted = call.stop.stop_requested() || call.caller_is_gone || (call.due && *call.due <= now);
-    return !(call.answers_later && is_unwanted);
+    return !(call.only_waits && is_unwanted);
   };
   const std::lock_guard lock(table_->mutex);
   return static_cast<std::size_t>(std::ranges::count_if(table_->calls, is_awaited));

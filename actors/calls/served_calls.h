@@ -43,6 +43,10 @@ class ServedCalls {
     /// As ServedCalls::caller_gone, of a call that began after that. REQUIRES: the token has no callbacks yet.
     void caller_gone();
 
+    /// The function runs from here on: the call is awaited until it ends, or answers later. Before that it may wait for
+    /// a value that is never made, and is awaited only until it is asked to stop or its caller is gone.
+    void runs();
+
     /// The function has returned a Future, or is a Task that waits: from here on the call is awaited only until it is
     /// asked to stop, its caller is gone or `due`.
     void answers_later(std::optional<TimePoint> due);
@@ -74,8 +78,8 @@ class ServedCalls {
 
   [[nodiscard]] std::size_t size() const;
 
-  /// Returns how many calls keep the node from leaving: all but those that only wait, for nobody (MB-1). What completes
-  /// the Future of such a call may never come.
+  /// Returns how many calls keep the node from leaving: all but those that only wait, for nobody (MB-1). What they wait
+  /// for, a value or what completes a Future, may never come.
   [[nodiscard]] std::size_t awaited() const;
 
   /// Returns the `count` oldest calls, the oldest first.

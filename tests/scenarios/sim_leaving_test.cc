@@ -24,17 +24,33 @@ const std::vector<NodeName> kNames{"a", "b", "c"};
 std::int64_t next(std::int64_t x) { return x + 1; }
 Tensor large(std::int64_t mebibytes) { return zeros({mebibytes * 1024 * 1024}, DType::u8); }
 
+struct Room {
+  std::int64_t number = 0;
+  std::int64_t its_number() const { return number; }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(number);
+  }
+};
+
 /// Answers when it is opened, which nobody does.
 class Door {
  public:
   Future<std::int64_t> opened(Scope& scope) { return kept_.emplace_back(scope).future(); }
+  Future<Room> room_behind(Scope& scope) { return rooms_.emplace_back(scope).future(); }
 
  private:
   std::vector<Promise<std::int64_t>> kept_;
+  std::vector<Promise<Room>> rooms_;
 };
 
 FunctionRegistry functions() {
-  return {{"next", &next}, {"large", &large}, {"Door", constructor<Door>}, {"Door::opened", &Door::opened}};
+  return {{"next", &next},
+          {"large", &large},
+          {"Door", constructor<Door>},
+          {"Door::opened", &Door::opened},
+          {"Door::room_behind", &Door::room_behind},
+          {"Room::its_number", &Room::its_number}};
 }
 
 }  // namespace
@@ -112,6 +128,23 @@ BOOST_AUTO_TEST_CASE(nodes_leave_although_a_future_is_never_completed_once_nobod
   BOOST_TEST(b.get());
   BOOST_TEST((world.now() < 40s));
   BOOST_TEST((error_of([&] { return c.get(); }).code == ErrorCode::peer_down));
+}
+
+BOOST_AUTO_TEST_CASE(nodes_leave_although_a_use_waits_for_a_value_that_is_never_made_once_its_caller_is_gone) {
+  sim::World world({}, {"a", "b"}, functions());
+  const Future<bool> b = world.on("b", [](Node& node) { return node.shutdown(60s).clean(); });
+  const Future<bool> a = world.on("a", [](Node& node) {
+    const Scope patient = node.with({.deadline = Deadline::while_peer_lives()});
+    const RRef<Room> room = node.remote("b", constructor<Door>).remote(patient, &Door::room_behind);
+    static_cast<void>(room.remote(patient, &Room::its_number));
+    return node.shutdown(60s).clean();
+  });
+  world.run_for(20s);
+  BOOST_TEST(!b.ready());
+  world.kill("a");
+  BOOST_TEST(b.get());
+  BOOST_TEST((world.now() < 40s));
+  BOOST_TEST((error_of([&] { return a.get(); }).code == ErrorCode::peer_down));
 }
 
 BOOST_AUTO_TEST_CASE(call_that_waits_for_its_next_attempt_keeps_the_nodes_together) {

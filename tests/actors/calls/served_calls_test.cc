@@ -206,10 +206,13 @@ BOOST_AUTO_TEST_CASE(report_names_the_oldest_first_and_no_more_than_wanted) {
 }
 
 BOOST_AUTO_TEST_CASE(call_that_only_waits_is_awaited_until_nobody_waits_for_it) {
-  const auto runs = calls.begin(kTrainer, {1});
+  const auto running = calls.begin(kTrainer, {1});
   const auto value_in_the_making = calls.begin_lasting(kTrainer, {2}, clock->now() + 10ms);
+  running->runs();
+  value_in_the_making->runs();
   const auto is_over = [&](const auto& end, std::optional<TimePoint> due, bool is_lasting) {
     const auto later = is_lasting ? calls.begin_lasting(kOther, {1}, due) : calls.begin(kOther, {1});
+    later->runs();
     later->answers_later(due);
     BOOST_TEST(calls.awaited() == 3U);
     end();
@@ -224,6 +227,21 @@ BOOST_AUTO_TEST_CASE(call_that_only_waits_is_awaited_until_nobody_waits_for_it) 
   calls.caller_gone(kTrainer);
   BOOST_TEST(value_in_the_making->stop_token().stop_requested());  // its time is over
   BOOST_TEST(calls.awaited() == 2U);                               // functions that run are awaited all the same
+}
+
+BOOST_AUTO_TEST_CASE(call_that_has_not_begun_is_awaited_until_nobody_waits_for_it) {
+  const auto cancelled = calls.begin(kTrainer, {1});
+  const auto of_who_is_gone = calls.begin_lasting(kOther, {1}, std::nullopt);
+  const auto late = calls.begin_lasting(kTrainer, {2}, clock->now() + 10ms);
+  BOOST_TEST(calls.awaited() == 3U);
+  calls.cancelled(kTrainer, {1});
+  BOOST_TEST(calls.awaited() == 2U);
+  calls.caller_gone(kOther);
+  BOOST_TEST(calls.awaited() == 1U);
+  clock->advance(10ms);
+  BOOST_TEST(calls.awaited() == 0U);
+  of_who_is_gone->runs();
+  BOOST_TEST(calls.awaited() == 1U);  // its value comes after all
 }
 
 BOOST_AUTO_TEST_CASE(call_of_a_caller_that_was_gone_before_is_told_to_stop_unless_its_value_stays) {
