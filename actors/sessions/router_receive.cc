@@ -21,8 +21,10 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
   if (!received) {
     callbacks_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().text()));
     const ErrorCode code = received.error().code;
-    if (code == ErrorCode::protocol_violation || code == ErrorCode::too_large)
-      callbacks_.give_up(from, {.life = incarnation});
+    if (code != ErrorCode::protocol_violation && code != ErrorCode::too_large) return;
+    // A life whose name was forgotten (LV-2) goes on with its former session, which fits no new one.
+    const bool is_new = state.session->counts().delivered == 0;
+    callbacks_.give_up(from, is_new ? you_are_dead(incarnation, received.error()) : Farewell{.life = incarnation});
     return;
   }
   taken.remove(state.session->answers());

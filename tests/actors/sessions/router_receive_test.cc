@@ -183,6 +183,40 @@ BOOST_AUTO_TEST_CASE(request_whose_answer_is_taken_back_while_it_waits_fails_at_
   BOOST_TEST(pair.answers.back().ok());
 }
 
+BOOST_AUTO_TEST_CASE(life_that_returns_after_its_name_was_forgotten_is_told_that_it_is_dead) {
+  Pair pair;
+  const auto say = [&](TestNode& from, const NodeName& to) {
+    from.notify(at(0ms), to, std::nullopt, "worker", msg::CallCancelled{});
+  };
+  for (int words = 0; words < 2; ++words) say(pair.a, "b");
+  pair.exchange(at(0ms));
+  pair.a.router.reach(at(10s), "b", pair.b.self.incarnation, Reach::down, 10s);
+  for (std::uint64_t number = 0; number < Lives::kNamesOverMax; ++number) {
+    const Peer other{"other" + std::to_string(number), {number, number}, {}};
+    pair.a.router.link_up(at(10s), other);
+    pair.a.router.link_down(at(10s), other.name, other.incarnation, make_error(ErrorCode::peer_down, "it has left"));
+  }
+  pair.a.events.clear();
+  pair.a.router.link_up(at(20s), pair.b.self);
+  say(pair.a, "b");  // as a member introduces itself
+  say(pair.b, "a");  // acknowledges two
+  Pair::move(pair.b, pair.a, at(20s));
+  const std::vector<std::string> expected{
+      "up b", "warn dropped bytes from b: protocol_violation: acknowledges message 2, but only 1 were sent",
+      "give up b: you_are_dead node a took this node for dead: acknowledges message 2, but only 1 were sent"};
+  BOOST_TEST(pair.a.events == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(life_that_breaks_the_protocol_after_its_first_words_is_given_up_without_a_verdict) {
+  Pair pair;
+  pair.b.notify(at(0ms), "a", std::nullopt, "worker", msg::CallCancelled{});
+  pair.exchange(at(0ms));
+  SessionHeader header{.kind = SessionKind::ack, .from = pair.b.self.incarnation, .to = pair.a.self.incarnation};
+  header.ack = 9;
+  pair.a.router.frames(at(0ms), "b", pair.b.self.incarnation, {encode(header)});
+  BOOST_TEST(pair.a.events.back() == "give up b: peer_down disconnected by the peer");
+}
+
 BOOST_AUTO_TEST_CASE(notification_that_gets_no_memory_is_delivered_or_told_as_lost) {
   std::size_t lost = 0;
   for (const std::size_t elements : {std::size_t{1}, kMiB}) {
