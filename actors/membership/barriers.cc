@@ -48,6 +48,14 @@ std::optional<TimePoint> Barriers::enter(TimePoint now, const NodeName& member, 
     error.message = fmt::format("{} is no member of the group that it waits for", member);
     return refuse(std::move(error));
   }
+  if (place.members.size() > kMembersMax) {
+    Error error;
+    error.code = ErrorCode::bad_argument;
+    error.execution = Execution::never;
+    error.message =
+        fmt::format("{} waits for a group of {} members: at most {} meet", member, place.members.size(), kMembersMax);
+    return refuse(std::move(error));
+  }
   if (left_before(member, entered.entry)) return refuse(given_up());
   if (!places_.contains(place)) {  // where others wait, nothing is in the way: gone() sees to it
     if (auto error = obstacle(place)) return refuse(std::move(*error));
@@ -223,10 +231,13 @@ void Barriers::expire(TimePoint now) {
   std::vector<std::pair<Answer, Error>> expired;
   for (auto& [place, meeting] : places_) {
     Entries& entries = meeting.entries;
+    const auto is_late = [now](const Entry& entry) { return entry.due && *entry.due <= now; };
+    const auto has_late = [&](const auto& named) { return std::ranges::any_of(named.second, is_late); };
+    if (std::ranges::none_of(entries, has_late)) continue;  // a place may have many members
     const std::vector<NodeName> absent = missing_at(place, entries);
     for (auto& [name, waiting] : entries) {
       std::erase_if(waiting, [&, &at = place](Entry& entry) {
-        if (!entry.due || *entry.due > now) return false;
+        if (!is_late(entry)) return false;
         expired.emplace_back(std::move(entry.answer), late(at, absent, now - entry.came));
         return true;
       });

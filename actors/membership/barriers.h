@@ -39,6 +39,9 @@ class Barriers {
   static constexpr std::size_t kEntriesMax = 4'096;
   static constexpr std::size_t kBytesMax = std::size_t{1} << 30;
 
+  /// The most members of one place: each that is absent costs an Error.
+  static constexpr std::size_t kMembersMax = 16'384;
+
   /// The most former peers of which the reason of their end is kept. Who waits for one that is forgotten is told that
   /// no node of that name is in the cluster.
   static constexpr std::size_t kGoneMax = 4'096;

@@ -330,6 +330,43 @@ BOOST_AUTO_TEST_CASE(entries_of_a_member_bring_up_to_a_number_of_bytes_unless_it
   BOOST_TEST(barriers.size() == 2U);
 }
 
+/// "c", and names of which no node was up.
+std::vector<NodeName> c_among(std::size_t count) {
+  std::vector<NodeName> names{"c"};
+  while (names.size() < count) names.push_back("c" + std::to_string(100'000 + names.size()));
+  return names;
+}
+
+BOOST_AUTO_TEST_CASE(entry_at_a_place_of_too_many_members_is_refused, *label("attack")) {
+  Place place;
+  std::size_t missing = 0;
+  std::string refusal;
+  const auto enter = [&](std::size_t members) {
+    msg::BarrierEntered entered{Place::entry("c", members), "barrier", c_among(members), {}, true, {}, {}};
+    place.barriers.enter(TimePoint{}, "c", std::move(entered), [&](Result<msg::BarrierPassed> result) {
+      result ? void(missing = result.value().missing.size()) : void(refusal = result.error().message);
+    });
+  };
+  enter(Barriers::kMembersMax);
+  BOOST_TEST(missing == Barriers::kMembersMax - 1);
+  enter(Barriers::kMembersMax + 1);
+  BOOST_TEST(refusal == "c waits for a group of 16385 members: at most 16384 meet");
+  BOOST_TEST(place.barriers.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(limit_that_passes_costs_nothing_at_other_places, *label("attack")) {
+  Place place;
+  std::vector<NodeName> names = c_among(10'000);
+  names.insert(names.begin(), "a");  // it does not come
+  place.enter("c", 1, msg::BarrierEntered{{}, "barrier", names, {}, true, {}, {}});
+  place.enter_within(10us, "b");
+  const testing::PeakMemory memory;
+  place.barriers.expire(TimePoint(10us));
+  const std::size_t bytes = memory.bytes();
+  BOOST_TEST(bytes < 10'000U);
+  BOOST_TEST(place.told.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(the_end_of_the_node_ends_every_wait) {
   Place place;
   place.enter("a", 1);
