@@ -1,4 +1,4 @@
-// Page 13 of the guide: a node beside the threads of a program that has its own.
+// Page 14 of the guide: a node beside the threads of a program that has its own.
 #include <atomic>
 #include <iostream>
 #include <thread>

@@ -1,4 +1,4 @@
-// Page 14 of the guide: a training loop as one knows it, and what is different.
+// Page 15 of the guide: a training loop as one knows it, and what is different.
 #include <iostream>
 #include <memory>
 

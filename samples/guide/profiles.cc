@@ -1,4 +1,4 @@
-// Page 15 of the guide: what takes how long, on all nodes.
+// Page 16 of the guide: what takes how long, on all nodes.
 #include <algorithm>
 #include <iostream>
 #include <string>

@@ -1,4 +1,4 @@
-// Page 12 of the guide: your functions on a network that loses messages, in virtual time.
+// Page 13 of the guide: your functions on a network that loses messages, in virtual time.
 #include <iostream>
 
 #include "node/sim/world.h"

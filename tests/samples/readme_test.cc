@@ -199,6 +199,24 @@ BOOST_AUTO_TEST_CASE(each_page_of_the_guide_shows_pieces_of_a_real_program_and_w
   }
 }
 
+BOOST_AUTO_TEST_CASE(programs_of_the_guide_have_the_numbers_of_their_pages) {
+  const std::string guide = kRoot + "samples/guide/";
+  int programs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(guide)) {
+    if (entry.path().extension() != ".cc") continue;
+    const std::string page = entry.path().stem().string() + ".md";
+    const std::string title = read(guide + page);
+    const std::string prefix = "# Guide ";
+    BOOST_REQUIRE_MESSAGE(title.starts_with(prefix), page << " does not begin with its number");
+    const std::string number = title.substr(prefix.size(), title.find(':') - prefix.size());
+    const std::string name = entry.path().filename().string();
+    BOOST_TEST(read(entry.path().string()).starts_with("// Page " + number + " of the guide: "),
+               name << ": not the number of " << page << ", " << number);
+    ++programs;
+  }
+  BOOST_TEST(programs >= 11);
+}
+
 BOOST_AUTO_TEST_CASE(commands_of_the_guide_run_as_pasted) {
   int count = 0;
   for (const std::string& page : pages_of_the_guide()) count += follow_page(page);
