@@ -139,6 +139,20 @@ static_assert(Travels<std::map<std::string, std::vector<std::optional<Point>>>> 
 static_assert(!Travels<Opaque> && !Travels<std::vector<Opaque>> && !Travels<int*> && !Travels<long double> &&
               !Travels<std::shared_ptr<int>> && !Travels<std::unique_ptr<Virtual>> && !Travels<std::string_view>);
 
+// What samples/guide/own_types.md names.
+template <template <class...> class... Containers>
+constexpr bool kAllTravelOfTexts = (Travels<Containers<std::string>> && ...);
+static_assert(kAllTravelOfTexts<std::vector, std::deque, std::list, std::set, std::multiset, std::unordered_set,
+                                std::tuple, std::optional, std::variant, std::unique_ptr>);
+template <template <class...> class... Pairs>
+constexpr bool kAllTravelFromTexts = (Travels<Pairs<std::string, Point>> && ...);
+static_assert(kAllTravelFromTexts<std::map, std::multimap, std::unordered_map, std::pair>);
+static_assert(Travels<std::array<Point, 3>> && Travels<std::string> && Travels<Color> && Travels<bool> &&
+              Travels<char> && Travels<std::int8_t> && Travels<std::uint64_t> && Travels<float> && Travels<double> &&
+              Travels<std::chrono::nanoseconds> && Travels<std::chrono::duration<double>>);
+// Equal keys would fill a bucket, which is refused.
+static_assert(!Travels<std::unordered_multimap<int, int>> && !Travels<std::unordered_multiset<int>>);
+
 template <class T>
 void check_round_trip(const T& value) {
   const msg::Payload payload = to_payload(nullptr, value);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/dist_autograd.h"
 #include "actors/wait_all_scope.h"
 #include "tests/actors/references/among_values.h"
 
@@ -21,9 +22,10 @@ namespace {
 using namespace std::chrono_literals;
 
 std::int64_t seven() { return 7; }
+std::int64_t next_of(const std::int64_t& number) { return number + 1; }
 
 struct Repeating : AmongValues {
-  Repeating() : AmongValues({{"seven", &seven}}) {}
+  Repeating() : AmongValues({{"seven", &seven}, {"next_of", &next_of}}) {}
 
   Error error_after_all_attempts(const Future<std::int64_t>& call) {
     clock->advance(10s);
@@ -147,6 +149,42 @@ BOOST_AUTO_TEST_CASE(a_call_that_is_not_cancelled_in_its_pause_reaches_the_next_
   BOOST_TEST(!call.ready());
   clock->advance(5s);
   BOOST_TEST(p1_again->take<msg::Call>().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_makes_a_value_or_uses_one_is_sent_once_whatever_repeat_says) {
+  const auto repeating = node->with({.repeat = Repeat::even_if_run, .retry = RetryPolicy{.pause = 5s}});
+  const RRef<std::int64_t> theirs = repeating.remote("p1", &seven);
+  const auto next = theirs.rpc_async(repeating, &next_of);
+  const auto copy = theirs.to_here_async(repeating);
+  Error full;
+  full.code = ErrorCode::resource_exhausted;  // may_repeat says yes
+  full.execution = Execution::never;
+  const auto refuse = [&](const auto& heard) {
+    BOOST_REQUIRE(heard.size() == 1U);
+    p1->answer("m", heard.front(), msg::Failure{full});
+  };
+  const auto fetches = p1->take_heard<msg::RRefFetch>();
+  refuse(p1->take_heard<msg::ValueCall>());
+  refuse(fetches);
+  refuse(p1->take_heard<msg::RemoteCall>());
+  clock->advance(60s);
+  BOOST_TEST(p1->take<msg::RemoteCall>().empty());
+  BOOST_TEST(p1->take<msg::ValueCall>().empty());
+  BOOST_TEST(p1->take<msg::RRefFetch>().empty());
+  BOOST_TEST_REQUIRE(next.ready());
+  BOOST_TEST((next.get_for(0s)->error().code == ErrorCode::resource_exhausted));
+  BOOST_TEST_REQUIRE(copy.ready());
+  BOOST_TEST((copy.get_for(0s)->error().code == ErrorCode::resource_exhausted));
+  BOOST_TEST(core().waiting_calls().size() == 0U);  // no pause
+}
+
+BOOST_AUTO_TEST_CASE(a_call_of_a_context_is_refused_if_it_may_be_repeated) {
+  const DistContext context(*node);
+  const auto call = context.with({.repeat = Repeat::if_not_run}).rpc_async("p1", &seven);
+  BOOST_TEST_REQUIRE(call.ready());
+  BOOST_TEST((call.get_for(0s)->error().code == ErrorCode::bad_argument));
+  BOOST_TEST((call.get_for(0s)->error().execution == Execution::never));
+  BOOST_TEST(p1->take<msg::Call>().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_policy_out_of_range_is_refused) {
