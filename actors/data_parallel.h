@@ -42,13 +42,13 @@ class Replica {
 ///
 /// Each backward pass of a context through which `forward` was called is a round: all members have one pass per round,
 /// in the same order. Its gradients of the replica's parameters are the same on all members: the sum over the members
-/// divided by their number, undefined for a parameter that no member has used. They travel in buckets while the pass
-/// runs. A gradient stays sparse (rows of a table) if it is sparse on all members in the first round that uses the
-/// parameter.
-/// Gradients of other leaves, here and on other nodes, are those of the pass alone. If the pass of one member fails,
-/// the passes of all members fail, with its name, and the next round can begin. If a member dies, or leaves by
-/// destroying its replica, the rounds of the others fail at once and for good. The same happens if a pass ends by its
-/// deadline or is cancelled while it only waits for slower members, which have already been told that it succeeded.
+/// divided as DataParallelOptions::divisor says, undefined for a parameter that no member has used. They travel in
+/// buckets while the pass runs. A gradient stays sparse (rows of a table) if it is sparse on all members in the first
+/// round that uses the parameter. Gradients of other leaves, here and on other nodes, are those of the pass alone. If
+/// the pass of one member fails, the passes of all members fail, with its name, and the next round can begin. If a
+/// member dies, or leaves by destroying its replica, the rounds of the others fail at once and for good. The same
+/// happens if a pass ends by its deadline or is cancelled while it only waits for slower members, which have already
+/// been told that it succeeded.
 ///
 /// In a stage of a Pipeline the context is that of the pipeline's driver: a batch is one round, also with a loss.
 /// A pass through several replicas is a round of each; members may call them in any order.

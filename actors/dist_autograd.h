@@ -111,12 +111,12 @@ class Input {
 
 /// Options of a backward pass over nodes.
 struct DistBackwardOptions {
-  /// `keep`: the graph stays for further passes until the context ends. Contexts usually have one pass and end soon
-  /// after it, so most programs gain nothing from `release` (PyTorch's default, `retain_graph=False`). `release`: once
-  /// the pass is complete on all nodes, and before backward() returns, every node frees what the pass's operations have
-  /// saved. A later pass that reaches one of these operations fails with bad_argument `[backward] mul: an earlier
-  /// backward pass released its graph` and the name of the node. A pass that fails releases nothing, unless the context
-  /// is aborted. REQUIRES, for `release`: no other pass over the graph runs at the same time.
+  /// `keep`: the graph stays for further passes until the context ends. `release`: once the pass is complete on all
+  /// nodes, and before backward() returns, every node frees what the pass's operations have saved. PyTorch's default is
+  /// `release`; here it is `keep`, since the graph ends with its context anyway. After `release` a later pass that
+  /// reaches one of these operations fails with bad_argument `[backward] mul: an earlier backward pass released its
+  /// graph` and the name of the node. A pass that fails releases nothing, unless the context is aborted. REQUIRES, for
+  /// `release`: no other pass over the graph runs at the same time.
   Graph graph = Graph::keep;
   /// Empty: all leaves, on all nodes, get their gradients. Otherwise only these variables do, leaves or not, in
   /// addition to what earlier passes found; on each node only operations between its roots, its boundaries and its

@@ -17,7 +17,8 @@
 
 namespace troupe {
 
-/// A handle of a module that lives on one node: `net.forward(scope, x)` runs there, in turn with all other uses of it.
+/// A handle of a module that lives on one node: `net.forward(scope, x)` runs there, in turn with all other uses of it
+/// (see RRef: a forward that waits gives its turn up).
 /// Copies refer to the same module. Travels in arguments and results: any node may run its forward. What is not here
 /// (state, hooks, further functions) is called where the module is, `net.module_rref().rpc_sync(scope, &Net::f, ...)`.
 /// Source: `torch.distributed.nn.RemoteModule`. Thread rule: any thread may call any member.

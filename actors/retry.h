@@ -28,8 +28,8 @@ struct RetryPolicy {
   int attempts_max = 4;                            ///< including the first one; at least 1
   Duration pause = std::chrono::milliseconds(50);  ///< before the second attempt; doubles each time
   Duration pause_max = std::chrono::seconds(2);
-  /// Repetitions that each call earns for calls of this node to the same node, >= 0. Each repetition uses up one; ten
-  /// are there from the start, and at most ten, or `budget` if that is more, are saved up.
+  /// Limits retries per destination: each call adds `budget` (0.2: one retry per five calls), each retry takes 1. It
+  /// starts at ten; at most ten (or `budget`, if larger) are kept. Not negative.
   double budget = 0.2;
 };
 

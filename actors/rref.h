@@ -70,8 +70,7 @@ void save_rref(OutArchive& archive, const std::shared_ptr<RRefHandle>& handle);
 
 }  // namespace detail
 
-/// The scope through which an RRef is used, and the source line (for reports and warnings). An argument only: it must
-/// not outlive the scope.
+/// The scope through which an RRef is used, and the source line (for reports). It must not outlive the scope.
 struct Through {
   Through(const Scope& s, SourceLocation at = SourceLocation::current()) : scope(s), site(at) {}
 
@@ -96,8 +95,10 @@ class LocalValue {
 /// A handle: copies on one node are one reference; when the last copy is destroyed, the owner is notified. Travels in
 /// arguments, results, containers and other values. A default-constructed one is null: every use throws
 /// std::logic_error. A use of a value that is still being made waits at the owner. Functions that run on one value take
-/// turns. The type need not travel or move (a model with its layers): then `remote` makes the value, and everything but
-/// to_here works. Thread rule: any thread may call any member.
+/// turns; uses by one node begin in the order in which it made them. A function gives its turn up while it waits
+/// (rpc_sync, get, co_await, a barrier), and after it has returned a Future: then other functions may change the value,
+/// and what it read before the wait may be out of date after it. The type need not travel or move (a model with its
+/// layers): then `remote` makes the value, and all but to_here works. Thread rule: any thread may call any member.
 template <class T>
 class RRef {
  public:
@@ -109,7 +110,7 @@ class RRef {
       : handle_(detail::own(scope.state(), detail::ValueBox::of<T>(std::move(value)), wire_name(), site)) {}
 
   /// Returns a copy of the value. Throws what the creating function threw (as Future::get); RemoteError: owner_died,
-  /// ref_revoked, timeout.
+  /// ref_revoked, and what any request may end with (scope.h).
   T to_here(Through through) const { return to_here_async(through).get(); }
 
   [[nodiscard]] Future<T> to_here_async(Through through) const {
@@ -123,10 +124,10 @@ class RRef {
   /// Returns a read-only copy that all callers on this node share. It is fetched again only after the value has
   /// changed: by a non-const member function or through `local_value`; a Variable's also by an optimizer's step, a
   /// restored checkpoint, values from another member of a DataParallel, or rows pushed to a table, through whichever
-  /// reference. Not detected through references to a module's variables: what a function that runs on the module does
-  /// to them. A copy read during a change (possible with `Sharing::concurrent`, or after the function has returned a
-  /// future) counts as out of date. The node that makes a change sees it at once, others when the owner's notification
-  /// arrives. The owner keeps no copy. No gradient flows: a Variable in the copy is detached. Throws as to_here.
+  /// reference. If you cache a reference to a *parameter* of a module, changes made by a function that runs on the
+  /// module are not noticed. A copy read during a change (`Sharing::concurrent`, or after the function has returned a
+  /// future) counts as out of date. The node that makes a change sees it at once, others when the owner tells them.
+  /// The owner keeps no copy. No gradient flows: a Variable in the copy is detached. Throws as to_here.
   [[nodiscard]] std::shared_ptr<const T> cached(Through through) const {
     static_assert(Travels<T>,
                   "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");
@@ -155,9 +156,8 @@ class RRef {
     return type_async(through).then([](const std::string& /*type*/) {});
   }
 
-  /// Returns the value itself once it exists and the caller has the turn. Throws RemoteError: timeout at the scope's
-  /// deadline; bad_argument if this node is not the owner (naming both nodes) or the value has another type than T
-  /// (naming both types). REQUIRES: not called in a function that has the turn on the same value.
+  /// Returns the value itself once it exists and the caller has the turn. Throws as to_here; bad_argument if this node
+  /// is not the owner, or the value no T. REQUIRES: not called in a function that has the turn on the same value.
   [[nodiscard]] LocalValue<T> local_value(const Scope& scope) const {
     detail::PinnedValue pinned = detail::use_here(scope.state(), handle("local_value"), &typeid(T));
     return LocalValue<T>(pinned.box.template as<T>(), std::move(pinned.use));

@@ -3,6 +3,18 @@
 // A Scope carries the deadline, the autograd context, the call path, the trace id and the cancellation token to nested
 // calls. It is passed explicitly, so a call from another thread or from a callback keeps them all.
 // Thread rule: any thread may call any member.
+//
+// Order: calls of one node on one RRef begin in the order in which they were made. Other calls have no order: small
+// ones overtake large ones. A call to the own node is encoded and decoded like any other. Tensors of one message that
+// are views of one storage arrive as views of one storage; a small part of a large storage travels alone. Outside a
+// DistContext a Variable that requires a gradient arrives as a leaf. No gradient comes back: the log warns, and a pass
+// from the result throws.
+//
+// Any request to a node, also one of the runtime (to_here, find, grad), may end with these codes: timeout, cancelled,
+// not_joined, peer_down, peer_restarted, peer_unreachable, you_are_dead, shutting_down (this node or the other),
+// not_authorized (see CallGrants), resource_exhausted, device_out_of_memory, too_large, decode, protocol_violation,
+// internal, and in a context context_aborted. A call also with no_such_function, bad_argument, not_serializable,
+// missing_device_map and remote_exception. Where a function says which RemoteError it throws, it names what is its own.
 #pragma once
 
 #include <array>
@@ -54,13 +66,18 @@ using msg::Sharing;
 
 /// Options of one call, or of all calls made through the Scope that `with` returns.
 struct CallOptions {
-  std::optional<Deadline> deadline = {};        ///< instead of the scope's; never beyond the end of a served call
-  std::optional<Repeat> repeat = {};            ///< unless never: for calls without references and gradients
-  std::optional<RetryPolicy> retry = {};        ///< how often and when calls that `repeat` allows are repeated
+  std::optional<Deadline> deadline = {};  ///< instead of the scope's; never beyond the end of a served call
+  /// Of rpc_sync and rpc_async on a node: when a failed call is repeated. Unless it is `never`, a call with a reference
+  /// in its arguments, or in a context, fails with bad_argument. `remote`, calls on an RRef, fetches (to_here) and
+  /// reads of a stream ignore it: they are attempted once.
+  std::optional<Repeat> repeat = {};
+  std::optional<RetryPolicy> retry = {};        ///< how often and when calls are repeated; ignored where `repeat` is
   std::optional<std::uint64_t> trace = {};      ///< an id chosen by the user; nested calls inherit it
   std::optional<Sharing> sharing = {};          ///< of the value that `remote` makes: functions in turn, or concurrent
   std::optional<Unreachable> unreachable = {};  ///< the behavior of calls while their node is silent; default: wait
-  std::optional<Priority> priority = {};        ///< which queued calls start first; nested calls inherit it
+  /// Order in which calls waiting for a thread of the callee start; calls on one value keep the order of arrival;
+  /// nested calls inherit it.
+  std::optional<Priority> priority = {};
 };
 
 /// The settings that calls inherit. A handle: copies refer to the same scope.
@@ -77,8 +94,9 @@ class Scope {
 
   /// Calls `callable` on node `to`. Its parameters, without a leading Scope&, are made from `args` on this node and
   /// travel. The callable must be in this node's registry and in the callee's, under one name, or be an operation
-  /// (op.h). A callable that returns a Future<T>, or is a coroutine Task<T>, gives its caller the T. Failures elsewhere
-  /// are in the future. Throws std::invalid_argument if the callable is not registered on this node.
+  /// (op.h). A callable that returns a Future<T>, or is a coroutine Task<T>, gives its caller the T. All failures but
+  /// these are in the future, also those of encoding: throws std::invalid_argument if the callable is not registered
+  /// here, and what the serialize of an argument throws.
   template <class F = detail::OneOfSeveral, class... Args>
   [[nodiscard]] Future<detail::ResultFor<F, Args...>> rpc_async(To to, const F& callable, Args&&... args) const {
     using R = detail::ResultFor<F, Args...>;
@@ -113,14 +131,15 @@ class Scope {
   bool unpublish(std::string_view name) const;
 
   /// Returns the value that node `to` has under `name`; waits, within the deadline, until it is published. Throws
-  /// RemoteError: timeout; bad_argument if it is not a T.
+  /// RemoteError: bad_argument if it is not a T; and what any request may end with, not_authorized without the grant
+  /// "troupe.find".
   template <class T>
   [[nodiscard]] RRef<T> find(To to, std::string_view name) const;
   template <class T>
   [[nodiscard]] Future<RRef<T>> find_async(To to, std::string_view name) const;
 
   /// Returns a scope like this one with other options: `scope.with({.deadline = 2s}).rpc_sync(...)`. Throws
-  /// std::invalid_argument if a pause of `retry` is negative.
+  /// std::invalid_argument if a pause of `retry` is negative, its attempts_max below 1, or its budget below 0 or NaN.
   [[nodiscard]] Scope with(CallOptions options) const;
 
   /// Returns the name of the node of this scope.

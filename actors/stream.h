@@ -17,8 +17,9 @@
 //
 // If an element has a Variable, its gradient goes to the context of the `next` that requests the element. So within a
 // context, `next` requests only its own such element, and none ahead. Outside a context it also requests such elements
-// ahead, unless `ahead(1)` is set; reading those in a context fails with bad_argument. If `next` times out, its element
-// is to be read in the same context or, once that has ended, anywhere: then what made it gets no gradient.
+// ahead, unless `ahead(1)` is set; reading those in a context fails with bad_argument. After a timeout, call `next`
+// again in the same context. If that context has ended, any scope may read the element, but no gradient flows back to
+// the function.
 #pragma once
 
 #include <algorithm>

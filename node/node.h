@@ -56,7 +56,7 @@ struct Liveness {
 
 /// The settings with which a process joins a cluster.
 struct NodeOptions {
-  NodeName name;
+  NodeName name;  ///< 1 to 127 of A-Z a-z 0-9 - _ : . (from a cluster file, `troupe up` or TROUPE_NODE: 1 to 64)
   std::string cluster_id = "troupe";
   /// Who may connect over TCP. loopback: this machine. keys: any machine whose node proves a key of the ring `keys`;
   /// traffic is encrypted. trusted: any machine whose node proves `secret`; traffic is not encrypted. automatic: keys
@@ -152,13 +152,13 @@ struct ShutdownReport {
 class Node final : public Scope {
  public:
   /// Starts a node and waits until its world is complete; until then, calls of other nodes wait too. Throws
-  /// RemoteError: timeout (naming the members present), auth_failed, name_in_use, peer_unreachable (also a host name
-  /// without an address), peer_restarted (a rendezvous file that names a former life), resource_exhausted (address in
-  /// use, world complete, too few descriptors), not_authorized (other machines without keys, on a network that is not
-  /// declared trusted; a name with another key), bad_argument (a rank that is taken or out of range, another world
-  /// size, no such transport, option or log level, a seed of another transport, a file of another cluster, keys of
-  /// another node or none where the network needs them, a file that cannot be an audit log), not_joined (a device map
-  /// for a node that the complete world lacks).
+  /// RemoteError: timeout (naming the members present), auth_failed, name_in_use, invalid_name, peer_unreachable (also
+  /// a host name without an address), peer_restarted (a rendezvous file that names a former life), resource_exhausted
+  /// (address in use, world complete, too few descriptors), not_authorized (other machines without keys, on a network
+  /// that is not declared trusted; a name with another key), bad_argument (a rank that is taken or out of range,
+  /// another world size, no such transport, option or log level, a seed of another transport, a file of another
+  /// cluster, keys of another node or none where the network needs them, a file that cannot be an audit log),
+  /// not_joined (a device map for a node that the complete world lacks).
   [[nodiscard]] static Node join(NodeOptions options, FunctionRegistry functions);
 
   /// Starts a node from given parts, for local clusters, the simulator and tests.

@@ -33,7 +33,7 @@ struct RoleConfig {
   int count = 1;                      ///< on all hosts together
   std::vector<std::string> command;   ///< program and arguments, at least the program
   StringTable env;                    ///< added to the inherited environment
-  std::optional<StringTable> calls;   ///< functions that roles or nodes ("*": all) may call, separated by blanks
+  std::optional<StringTable> calls;   ///< functions, by blanks or commas, that roles or nodes ("*": all) may call
   std::filesystem::path working_dir;  ///< relative to the file's directory; empty = where `troupe` was started
   OnExit on_exit = OnExit::stop_all;
   std::vector<std::string> hosts;  ///< names of those that may run it; empty = all
