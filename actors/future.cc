@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <list>
 #include <new>
@@ -18,6 +19,27 @@
 
 namespace troupe::detail {
 namespace {
+
+/// Returns what the callback of a `then` threw, the exception being handled.
+Error error_of_callback(const ExceptionTypes* types) {
+  try {
+    throw;
+  } catch (const RemoteError& error) {
+    return error.error();
+  } catch (...) {
+    return error_of_current_exception({}, "then", types);
+  }
+}
+
+void warn_of_lost(const Error& thrown) noexcept {
+  try {
+    const std::string what =
+        thrown.exception_type.empty() ? thrown.text() : fmt::format("{}: {}", thrown.exception_type, thrown.message);
+    spdlog::warn("a continuation threw and nobody has read its future: {}", what);
+  } catch (const std::bad_alloc&) {
+    spdlog::warn("a continuation threw and nobody has read its future");
+  }
+}
 
 /// Returns true if the program defines `type`, which is not of the standard library or of Troupe's own namespace.
 bool is_of_program(std::string_view type) {
@@ -98,7 +120,33 @@ Error cancelled_by_caller() noexcept {
 
 FutureCore::FutureCore(FutureHome home) : home_(std::move(home)), done_(home_.work) {}
 
-FutureCore::~FutureCore() = default;
+FutureCore::~FutureCore() {
+  if (thrown_ && !is_asked_for_) warn_of_lost(*thrown_);
+}
+
+void FutureCore::fail_with_thrown() {
+  Error error = error_of_callback(home_.exceptions.get());
+  {
+    const std::lock_guard lock(mutex_);
+    thrown_ = shared_error(copy_of(error));
+  }
+  if (fail(std::move(error))) return;
+  const std::lock_guard lock(mutex_);
+  thrown_ = nullptr;  // cancelled
+}
+
+void FutureCore::skip(FutureCore& before, const Error& error) noexcept {
+  std::shared_ptr<const Error> thrown;
+  {
+    const std::lock_guard lock(before.mutex_);
+    thrown = before.thrown_;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    thrown_ = thrown;
+  }
+  fail(copy_of(error));
+}
 
 bool FutureCore::claim() {
   std::lock_guard lock(mutex_);
@@ -134,6 +182,7 @@ bool FutureCore::complete_later(std::shared_ptr<void> undecoded) {
 std::shared_ptr<void> FutureCore::begin_decoding() {
   {
     std::lock_guard lock(mutex_);
+    is_asked_for_ = true;
     if (undecoded_) {
       decoding_ = true;
       return std::exchange(undecoded_, nullptr);
@@ -179,6 +228,7 @@ FutureCore::Registration FutureCore::on_done(Callback callback) { return on_done
 FutureCore::Registration FutureCore::on_done(Callbacks prepared) noexcept {
   {
     std::lock_guard lock(mutex_);
+    is_asked_for_ = true;
     if (!published_) {
       const Registration registration = prepared.begin();
       callbacks_.splice(callbacks_.end(), prepared);

@@ -71,6 +71,12 @@ class FutureCore {
   /// Returns false if the future was completed before.
   virtual bool fail(Error error) = 0;
 
+  /// For `then`: fails with what its callback threw, the exception being handled. If nobody asks for the result, by
+  /// `result` or `on_done`, the end of this future warns of that.
+  void fail_with_thrown();
+  /// For `then`: fails with `error` of `before`, and warns likewise if that was thrown.
+  void skip(FutureCore& before, const Error& error) noexcept;
+
   /// Completes the future with a value that is not decoded yet. The first thread that asks for the value decodes it:
   /// user types are never decoded on the thread that received them. Returns false if the future was completed before.
   bool complete_later(std::shared_ptr<void> undecoded);
@@ -125,6 +131,8 @@ class FutureCore {
   Callbacks callbacks_;                    // guarded by mutex_
   std::list<std::shared_ptr<void>> held_;  // guarded by mutex_
   std::shared_ptr<void> undecoded_;        // guarded by mutex_ once published
+  std::shared_ptr<const Error> thrown_;    // guarded by mutex_; by the callback, or one before it
+  bool is_asked_for_ = false;              // guarded by mutex_
 };
 
 /// Held by a promise. The last holder's end fails a future that was not completed.
@@ -243,23 +251,19 @@ class Future {
 
   /// Runs `callback` on the pool when the result exists. Returns the future of the callback's result. A callback that
   /// takes the value is skipped on an error, which passes to the returned future; one that takes a Result sees both. An
-  /// exception of the callback fails the returned future.
+  /// exception of the callback fails the returned future; if nobody reads that, the log warns of it.
   template <class Callback>
   auto then(Callback callback) const {
     constexpr bool takes_result = std::is_invocable_v<Callback, const Result<Value>&>;
     constexpr bool takes_value = detail::takes_value<Callback, T>();
     static_assert(takes_result || takes_value, "a callback of a future takes its value, or a Result of it");
-    if constexpr (!takes_result && !takes_value) {
-      return;  // refused above
-    } else if constexpr (takes_result) {
-      return chain<std::invoke_result_t<Callback, const Result<Value>&>>(std::move(callback));
-    } else if constexpr (std::is_void_v<T>) {
-      return chain<std::invoke_result_t<Callback>>(
-          [callback = std::move(callback)](const Result<Value>& result) mutable {
-            return static_cast<void>(result.value()), callback();
-          });
-    } else {
-      return chain<std::invoke_result_t<Callback, T>>(
+    if constexpr (takes_result) {
+      return chain<std::invoke_result_t<Callback, const Result<Value>&>, false>(std::move(callback));
+    } else if constexpr (takes_value && std::is_void_v<T>) {
+      return chain<std::invoke_result_t<Callback>, true>(
+          [callback = std::move(callback)](const Result<Value>&) mutable { return callback(); });
+    } else if constexpr (takes_value) {
+      return chain<std::invoke_result_t<Callback, T>, true>(
           [callback = std::move(callback)](const Result<Value>& result) mutable { return callback(result.value()); });
     }
   }
@@ -273,22 +277,18 @@ class Future {
   }
 
  private:
-  template <class U, class Callback>
+  template <class U, bool skips_errors, class Callback>
   Future<U> chain(Callback callback) const {
     Promise<U> promise(state().home());
     state().on_done([state = state_, promise, callback = std::move(callback)](const Error* refused) mutable {
       if (refused != nullptr) return static_cast<void>(promise.complete(copy_of(*refused)));
+      auto& next = promise.future().state();
+      if (skips_errors && !state->result()) return next.skip(*state, state->result().error());
       try {
-        if constexpr (std::is_void_v<U>) {
-          callback(state->result());
-          promise.complete(Unit{});
-        } else {
-          promise.complete(callback(state->result()));
-        }
-      } catch (const RemoteError& error) {
-        promise.complete(error.error());
+        if constexpr (!std::is_void_v<U>) promise.complete(callback(state->result()));
+        else callback(state->result()), promise.complete(Unit{});
       } catch (...) {
-        promise.complete(detail::error_of_current_exception({}, "then", state->home().exceptions.get()));
+        next.fail_with_thrown();
       }
     });
     return promise.future();

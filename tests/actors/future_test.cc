@@ -18,11 +18,13 @@
 #include "tensor/error.h"
 #include "tests/actors/futures_home.h"
 #include "tests/support/counting_new.h"
+#include "tests/support/output_of.h"
 
 namespace troupe {
 namespace {
 
 using namespace testing::futures;
+using testing::output_of;
 using namespace std::chrono_literals;
 using boost::unit_test::label;
 
@@ -443,6 +445,45 @@ BOOST_AUTO_TEST_CASE(value_whose_decoding_fails_without_memory_is_an_error_for_e
   check(DeviceMemoryError(text), ErrorCode::device_out_of_memory);
   check(std::domain_error(text), ErrorCode::decode);
   check(RemoteError(failure(ErrorCode::ref_revoked, text)), ErrorCode::ref_revoked);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_callback_throws_is_logged_once_if_nobody_reads_its_future) {
+  const auto logged_of = [this](const auto& use) {
+    return output_of([&] {
+      const Promise<int> promise(home);
+      use(promise.future());
+      promise.complete(7);
+      executor->run_all();
+    });
+  };
+  const auto throws = [](int value) -> int { throw std::out_of_range(std::to_string(value) + " of 3"); };
+  const std::string warning = "a continuation threw and nobody has read its future: std::out_of_range: 7 of 3";
+  const auto check_warns_once = [&](const std::string& logged) {
+    const auto first = logged.find(warning);
+    BOOST_TEST_REQUIRE(first != std::string::npos, logged);
+    BOOST_TEST(logged.find("a continuation threw", first + 1) == std::string::npos, logged);
+  };
+  check_warns_once(logged_of([&](const Future<int>& f) { f.then(throws); }));
+  check_warns_once(logged_of([&](const Future<int>& f) {  // skipped by the second one
+    f.then(throws).then([](int value) { return value; });
+  }));
+  Future<int> read;
+  std::string logged = logged_of([&](const Future<int>& f) { read = f.then(throws); });
+  BOOST_CHECK_THROW(static_cast<void>(read.get()), RemoteError);
+  logged += output_of([&] { read = {}; });
+  logged += logged_of(
+      [&](const Future<int>& f) { f.then(throws).then([](const Result<int>& result) { return result.ok(); }); });
+  BOOST_TEST(logged.find("a continuation threw") == std::string::npos, logged);
+}
+
+BOOST_AUTO_TEST_CASE(future_that_failed_by_itself_is_not_logged_if_its_callback_was_skipped) {
+  const std::string logged = output_of([&] {
+    const Promise<int> promise(home);
+    promise.future().then([](int value) { return value; });
+    promise.complete(failure(ErrorCode::peer_down, "gone"));
+    executor->run_all();
+  });
+  BOOST_TEST(logged.empty(), logged);
 }
 
 BOOST_AUTO_TEST_CASE(callback_that_gets_no_memory_is_refused_and_its_future_ends) {
