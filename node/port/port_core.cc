@@ -284,8 +284,8 @@ void PortCore::settle(TimePoint now) {
   clock_->at(at, [weak = weak_from_this()] {
     const auto core = weak.lock();
     if (!core) return;
-    core->give([core = core.get()](TimePoint now) {
-      if (core->wakes_.came(now)) core->router_.tick(now);
+    core->give([core = core.get()](TimePoint then) {
+      if (core->wakes_.came(then)) core->router_.tick(then);
     });
   });
   wakes_.requested(at);  // last: without memory for a timer there is none
