@@ -4,6 +4,10 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <type_traits>
+#include <utility>
+
+#include "actors/calls/value_box.h"
 
 namespace troupe::detail {
 
@@ -18,11 +22,26 @@ class CachedValue {
   }
 
   /// Stores a received copy of `version`, unless a later one is stored.
-  void keep(std::shared_ptr<const void> copy, std::uint64_t version) {
+  template <class T>
+  void keep(std::shared_ptr<T> copy, std::uint64_t version) {
+    std::shared_ptr<const void> kept = std::move(copy);  // then the old copy: destroyed after the lock is released
     std::lock_guard lock(mutex_);
     if (version < version_) return;
-    copy_.swap(copy);  // the old copy is destroyed after the lock is released
+    copy_.swap(kept);
+    end_ = kValueEnd<std::remove_const_t<T>>;
     version_ = version;
+  }
+
+  /// A copy, which may be null, and where its destructor may run.
+  struct Taken {
+    std::shared_ptr<const void> copy;
+    ValueEnd end;
+  };
+
+  /// Takes the copy out, also one that is out of date.
+  [[nodiscard]] Taken take() {
+    std::lock_guard lock(mutex_);
+    return {std::exchange(copy_, nullptr), end_};
   }
 
   /// Records that copies older than `version` are out of date.
@@ -33,9 +52,10 @@ class CachedValue {
 
  private:
   mutable std::mutex mutex_;
-  std::shared_ptr<const void> copy_;  // guarded by mutex_, as all below
-  std::uint64_t version_ = 0;         // of the copy
-  std::uint64_t newest_ = 0;          // the highest version heard of
+  std::shared_ptr<const void> copy_;   // guarded by mutex_, as all below
+  ValueEnd end_ = ValueEnd::anywhere;  // of the copy
+  std::uint64_t version_ = 0;          // of the copy
+  std::uint64_t newest_ = 0;           // the highest version heard of
 };
 
 }  // namespace troupe::detail

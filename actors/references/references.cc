@@ -513,10 +513,10 @@ void References::peer_down(const Peer& peer, const Error& why) {
 
 // A pool that has stopped refuses the job: then the value is destroyed here. Without memory for a job, too: the end of
 // a value must not fail.
-void References::discard(const RRefId& rref, std::shared_ptr<const Result<ValueBox>> value) noexcept {
-  if (!value || !value->ok() || !value->value().value) return;
+void References::discard(const RRefId& rref, ValueEnd end, std::shared_ptr<const void> value) noexcept {
+  if (!value) return;
   try {
-    switch (value->value().ops->end) {
+    switch (end) {
       case ValueEnd::anywhere: return;
       case ValueEnd::together: return state_->discards.add(std::move(value));
       case ValueEnd::alone: return destroy_alone(state_->node.executor(), "drop " + rref.text(), std::move(value));

@@ -152,8 +152,8 @@ class References {
   void peer_up(const Peer& peer);
   void peer_down(const Peer& peer, const Error& why);
 
-  /// Destroys the value of `rref`, if this is its last holder, where its destructor may run.
-  void discard(const RRefId& rref, std::shared_ptr<const Result<ValueBox>> value) noexcept;
+  /// Destroys the value of `rref`, or a copy of it, if this is its last holder, where its destructor may run: `end`.
+  void discard(const RRefId& rref, ValueEnd end, std::shared_ptr<const void> value) noexcept;
 
   /// Fails everything that waits, destroys the values (on the pool) and ends the actors.
   void stop(const Error& why);

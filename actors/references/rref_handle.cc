@@ -63,6 +63,8 @@ std::shared_ptr<const void> RRefHandle::kept_copy(const ScopeState& through) con
 RRefHandle::~RRefHandle() {
   const auto node = node_if_alive();
   if (!node) return;
+  auto [copy, end] = copies_.take();
+  node->references().discard(id_, end, std::move(copy));
   try {
     node->references().dropped(id_, owner_, holds_.load(std::memory_order_relaxed));
   } catch (const std::bad_alloc&) {  // its owner would count the handle for ever

@@ -22,9 +22,10 @@ struct ScopeState;
 /// The origin of a reference: the line that made it, or the node that sent it.
 using RRefOrigin = std::variant<SourceLocation, NodeName>;
 
-/// One node's handle of one value. Destroying the last copy of the RRef notifies the owner. Holds its node weakly:
-/// after the node's shutdown every use fails with shutting_down, and destruction does nothing. Thread rule: any thread
-/// may call any member.
+/// One node's handle of one value. Destroying the last copy of the RRef notifies the owner, and destroys the copy that
+/// `cached` keeps where its destructor may run: also a thread that receives may be the last to hold the handle. Holds
+/// its node weakly: after the node's shutdown every use fails with shutting_down, and destruction only ends the copy.
+/// Thread rule: any thread may call any member.
 class RRefHandle {
  public:
   RRefHandle(std::weak_ptr<NodeCore> node, RRefId id, NodeLife owner, std::string type, RRefOrigin origin);

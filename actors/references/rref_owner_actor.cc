@@ -335,7 +335,9 @@ void RRefOwnerState::failed(const Error& why) noexcept {
 }
 
 void RRefOwnerState::drop(std::shared_ptr<const Result<ValueBox>> value) const {
-  node_->references().discard(rref_, std::move(value));
+  if (!value || !value->ok() || !value->value().value) return;
+  const ValueEnd end = value->value().ops->end;
+  node_->references().discard(rref_, end, std::move(value));
 }
 
 Error RRefOwnerState::gone() const {

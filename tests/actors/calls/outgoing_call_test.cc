@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "actors/references/references.h"
@@ -197,6 +199,31 @@ BOOST_FIXTURE_TEST_CASE(a_scope_waits_for_the_types_of_values_that_are_asked_for
   };
   expect_waited([](const auto& value, const Scope& scope) { return value.created(scope); });
   expect_waited([](const auto& value, const Scope& scope) { return value.type_async(scope); });
+}
+
+/// Notes its end.
+struct Noted {
+  explicit Noted(bool& has_ended) : ended(has_ended) {}
+  Noted(const Noted&) = delete;
+  Noted& operator=(const Noted&) = delete;
+  ~Noted() { ended = true; }
+  bool& ended;
+};
+
+BOOST_FIXTURE_TEST_CASE(a_kept_copy_of_a_value_that_only_a_call_still_uses_ends_on_the_pool, Handing) {
+  bool has_ended = false;
+  std::optional<RRef<Counted>> value(confirmed());
+  value->shared_handle()->copies().keep(std::make_shared<const Noted>(has_ended), 3);
+  const Future<std::int64_t> count = value->rpc_async(*node, &Counted::add, References{});
+  value.reset();
+  const auto calls = p1->take_heard<msg::ValueCall>();
+  BOOST_REQUIRE(calls.size() == 1U);
+  pool->keeps = true;
+  refuse(calls[0], false);
+  BOOST_TEST(count.ready());
+  BOOST_TEST(!has_ended);  // this thread receives
+  for (const Job& job : std::exchange(pool->kept, {})) job.run();
+  BOOST_TEST(has_ended);
 }
 
 /// A value that its receiver cannot read.

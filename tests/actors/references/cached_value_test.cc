@@ -2,6 +2,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <memory>
+#include <string>
+
 namespace troupe::detail {
 
 BOOST_AUTO_TEST_SUITE(cached_value)
@@ -37,6 +40,21 @@ BOOST_AUTO_TEST_CASE(later_copy_wins_whichever_comes_first) {
   BOOST_TEST(kept.get() == later);
   kept.changed(4);
   BOOST_TEST(kept.get() == later);
+}
+
+BOOST_AUTO_TEST_CASE(copy_that_is_taken_out_says_where_its_destructor_may_run) {
+  CachedValue kept;
+  BOOST_TEST(kept.take().copy == nullptr);
+  kept.keep(std::make_shared<int>(1), 5);
+  BOOST_TEST((kept.take().end == ValueEnd::anywhere));
+  BOOST_TEST(kept.get() == nullptr);
+  kept.keep(std::make_shared<const std::string>("one"), 6);
+  kept.changed(7);
+  const CachedValue::Taken taken = kept.take();
+  BOOST_TEST((taken.end == ValueEnd::together));
+  BOOST_TEST(taken.copy.use_count() == 1);
+  kept.keep(std::make_shared<const std::shared_ptr<int>>(), 7);
+  BOOST_TEST((kept.take().end == ValueEnd::alone));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
