@@ -155,7 +155,6 @@ class FutureState final : public FutureCore {
   using Decode = T (*)(void* undecoded);
 
   explicit FutureState(FutureHome home, Decode decode = nullptr) : FutureCore(std::move(home)), decode_(decode) {}
-
   /// Returns false if the future was completed before.
   bool complete(Result<T> result) {
     if (!claim()) return false;
@@ -169,7 +168,6 @@ class FutureState final : public FutureCore {
   }
 
   bool fail(Error error) override { return complete(std::move(error)); }
-
   /// Returns the same object to every caller. REQUIRES: done().
   const Result<T>& result() {
     if (const std::shared_ptr<void> undecoded = begin_decoding()) {
@@ -181,6 +179,11 @@ class FutureState final : public FutureCore {
       decoding_ended();
     }
     return *result_;
+  }
+
+  /// Ends the result, if there is one. REQUIRES: nobody asks for it any more, or completes the future with a value.
+  void end_result() {
+    if (done()) result_.reset();
   }
 
  private:
@@ -198,13 +201,11 @@ class Promise {
 
   /// Callbacks on its future run on the pool of the scope's node.
   explicit Promise(const Scope& scope) : Promise(detail::future_home_of(scope)) {}
-
   explicit Promise(detail::FutureHome home)
       : state_(std::make_shared<detail::FutureState<Value>>(std::move(home))), keeper_(detail::keeper_of(state_)) {}
 
   /// Returns false if the future was completed before.
   bool complete(Result<Value> result) const { return state_->complete(std::move(result)); }
-
   [[nodiscard]] Future<T> future() const { return Future<T>(state_); }
 
  private:

@@ -37,9 +37,10 @@ template <class T>
                                                    const std::vector<std::shared_ptr<RRefHandle>>& handles,
                                                    const SourceLocation& site) {
   auto state = std::make_shared<FutureState<std::vector<T>>>(future_home_of(*scope), &decode_values<T>);
-  const auto call = call_for_values(scope, state, handles.size());
+  Future<std::vector<T>> future = future_of_call<std::vector<T>>(state);
+  const auto call = call_for_values(scope, std::move(state), handles.size());
   fetch(*scope, handles, msg::Wanted::value, *call, site);
-  return Future<std::vector<T>>(std::move(state));
+  return future;
 }
 
 }  // namespace detail

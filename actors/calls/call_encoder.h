@@ -17,6 +17,7 @@
 #include "actors/calls/callee.h"
 #include "actors/calls/payload_io.h"
 #include "actors/calls/scope_state.h"
+#include "actors/calls/value_box.h"
 #include "actors/future.h"
 #include "actors/source_location.h"
 #include "messages/ids.h"
@@ -201,6 +202,26 @@ struct ArrivedValues {
 [[nodiscard]] std::shared_ptr<OutgoingCall> call_for_values(std::shared_ptr<const ScopeState> scope,
                                                             std::shared_ptr<FutureCore> future, std::size_t count);
 
+/// Held by the copies of a future: the last one ends the result. The call holds the state as well, on the receiving
+/// thread, where the destructor of a result must not run.
+template <class T>
+struct ResultHolder {
+  explicit ResultHolder(std::shared_ptr<FutureState<T>> s) : state(std::move(s)) {}
+  ~ResultHolder() { state->end_result(); }
+  ResultHolder(const ResultHolder&) = delete;
+  ResultHolder& operator=(const ResultHolder&) = delete;
+
+  const std::shared_ptr<FutureState<T>> state;
+};
+
+/// Returns the future of a call for which `state` is completed. REQUIRES: called once.
+template <class R>
+[[nodiscard]] Future<R> future_of_call(const std::shared_ptr<FutureState<Stored<R>>>& state) {
+  using T = Stored<R>;
+  if constexpr (kValueEnd<T> != ValueEnd::alone) return Future<R>(state);
+  else return Future<R>({std::make_shared<ResultHolder<T>>(state), state.get()});
+}
+
 /// A call that has no destination yet, and the future of its result.
 template <class R>
 struct ExpectedCall {
@@ -212,7 +233,8 @@ template <class R>
 [[nodiscard]] ExpectedCall<R> expect(const std::shared_ptr<ScopeState>& scope) {
   using State = FutureState<Stored<R>>;
   auto state = std::make_shared<State>(future_home_of(*scope), &decode_value<Stored<R>>);
-  return {call_for(scope, state), Future<R>(state)};
+  Future<R> future = future_of_call<R>(state);  // first: a call that is made is sent
+  return {call_for(scope, std::move(state)), std::move(future)};
 }
 
 }  // namespace troupe::detail

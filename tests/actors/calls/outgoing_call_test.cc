@@ -9,6 +9,8 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -224,6 +226,62 @@ BOOST_FIXTURE_TEST_CASE(a_kept_copy_of_a_value_that_only_a_call_still_uses_ends_
   BOOST_TEST(!has_ended);  // this thread receives
   for (const Job& job : std::exchange(pool->kept, {})) job.run();
   BOOST_TEST(has_ended);
+}
+
+/// A result that notes on which threads it and its copies end, but for those that have been moved from.
+struct EndsNoted {
+  EndsNoted() = default;
+  EndsNoted(const EndsNoted&) = default;
+  EndsNoted(EndsNoted&&) noexcept = default;
+  EndsNoted& operator=(const EndsNoted&) = default;
+  EndsNoted& operator=(EndsNoted&&) noexcept = default;
+  ~EndsNoted() {
+    if (ends) ends->push_back(std::this_thread::get_id());
+  }
+  template <class Archive>
+  void save(Archive& ar) const {
+    ar(std::int64_t{1});
+  }
+  template <class Archive>
+  void load(Archive& ar) {
+    std::int64_t number = 0;
+    ar(number);
+    ends = noted;
+  }
+  std::shared_ptr<std::vector<std::thread::id>> ends;
+  static inline std::shared_ptr<std::vector<std::thread::id>> noted;  // by one thread at a time
+};
+
+EndsNoted ends_noted() { return {}; }
+
+// The receiving thread is held, as it submits a callback, after it has woken those who wait.
+BOOST_AUTO_TEST_CASE(a_result_that_is_taken_while_the_receiving_thread_still_completes_its_future_ends_elsewhere) {
+  EndsNoted::noted = std::make_shared<std::vector<std::thread::id>>();
+  AmongValues among({{"ends_noted", &ends_noted}});
+  const auto taken_elsewhere = [&](auto future, auto answer) {
+    std::thread::id taker;
+    std::ignore = future.state().on_done([&](const Error*) {
+      std::thread([&, own = std::exchange(future, {})]() mutable {
+        taker = std::this_thread::get_id();
+        static_cast<void>(std::exchange(own, {}).get());
+      }).join();
+    });
+    answer();
+    const auto ends = std::exchange(*EndsNoted::noted, {});
+    BOOST_TEST(ends.size() >= 2U);  // the result, and the copy that was got
+    for (const std::thread::id& end : ends) BOOST_TEST((end == taker));
+  };
+  taken_elsewhere(among.node->rpc_async("p1", &ends_noted), [&] {
+    const auto calls = among.p1->take_heard<msg::Call>();
+    among.p1->answer("m", calls.at(0), msg::Reply{to_payload(nullptr, EndsNoted())});
+  });
+  const std::vector values{RRef<EndsNoted>(among.confirmed())};
+  const auto& scope = among.node->shared_state();
+  taken_elsewhere(detail::fetch_several<EndsNoted>(scope, {values[0].shared_handle()}, SourceLocation::current()), [&] {
+    const auto fetches = among.p1->take_heard<msg::RRefFetch>();
+    among.p1->answer("m", fetches.at(0), msg::Reply{to_payload(nullptr, EndsNoted())});
+  });
+  EndsNoted::noted.reset();
 }
 
 /// A value that its receiver cannot read.
