@@ -82,7 +82,7 @@ template <class T>
 class TaskResult;
 
 /// The promise type of a Task, except for how its result is returned. The Task owns the frame until it starts; then the
-/// frame owns itself and is destroyed when its result is set.
+/// frame owns itself and is destroyed when it has a result, before the waits for that end.
 template <class T>
 class TaskPromise {
  public:
@@ -92,13 +92,11 @@ class TaskPromise {
   std::suspend_always initial_suspend() noexcept { return {}; }
   auto final_suspend() noexcept {
     struct Finish {
-      TaskPromise& promise;
-      // All locals are destroyed: now the waiters may continue.
-      bool await_ready() noexcept { return promise.keep(), true; }
-      void await_suspend(std::coroutine_handle<>) noexcept {}
+      bool await_ready() noexcept { return false; }
+      void await_suspend(std::coroutine_handle<TaskResult<T>> frame) noexcept { finish(frame); }
       void await_resume() noexcept {}
     };
-    return Finish{*this};
+    return Finish{};
   }
   void unhandled_exception() {
     try {
@@ -166,13 +164,26 @@ class TaskPromise {
     return resumption_of(place_, frame, guards_, [this, frame](const Error& why) { abandon(why, frame); });
   }
 
-  void keep() noexcept {
-    if (!result_) return;
-    if (has_waited_ && place_->turn) place_->turn->pass_on();  // what is left of this frame has no turn
+  /// Its locals have ended. The parameters end, in its turn, before the waiters continue; this promise ends with them.
+  static void finish(std::coroutine_handle<TaskResult<T>> frame) noexcept {
+    TaskPromise& ended = frame.promise();
+    const auto place = std::move(ended.place_);
+    const Promise<T> promise = *std::move(ended.promise_);
+    Result<Stored<T>> result = ended.taken_result();
+    const bool passes_on = ended.has_waited_ && place->turn;
+    frame.destroy();
+    if (passes_on) place->turn->pass_on();  // what is left of this part has no turn
     try {
-      promise_->complete(*std::move(result_));
+      promise.complete(std::move(result));
     } catch (...) {
-      promise_->complete(error_of_result());
+      promise.complete(error_of_result());
+    }
+  }
+  [[nodiscard]] Result<Stored<T>> taken_result() noexcept {
+    try {
+      return *std::move(result_);
+    } catch (...) {
+      return error_of_result();
     }
   }
   // The locals end before the waiters continue, as in a task that returns. This promise ends with them.

@@ -113,6 +113,8 @@ Task<int> waits_for(Future<int> other, const Future<int>* own, std::optional<boo
   co_return co_await other;
 }
 
+Task<int> waits_with(NotesAtEnd /*parameter*/, Future<int> other) { co_return co_await other; }
+
 Task<Tensor> doubled(Tensor x) { co_return x * 2.0; }
 
 Task<Tensor> doubled_twice() {
@@ -183,6 +185,19 @@ BOOST_AUTO_TEST_CASE(a_task_that_cannot_go_on_is_done_after_its_locals_have_ende
   awaited.complete(1);
   BOOST_REQUIRE(result.ready());
   BOOST_TEST((result.state().result().error().code == ErrorCode::resource_exhausted));
+  BOOST_TEST((was_done == false));
+}
+
+BOOST_AUTO_TEST_CASE(a_task_is_done_after_its_parameters_have_ended) {
+  const detail::TaskPlace here = place();
+  const Promise<int> awaited(here.home);
+  Future<int> result = Promise<int>(here.home).future();
+  std::optional<bool> was_done;
+  const NotesAtEnd notes{&result, &was_done};
+  result = waits_with(notes, awaited.future()).start_in(std::make_shared<detail::TaskPlace>(here));
+  was_done.reset();
+  awaited.complete(1);
+  BOOST_TEST(result.get() == 1);
   BOOST_TEST((was_done == false));
 }
 

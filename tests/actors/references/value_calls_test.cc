@@ -64,7 +64,7 @@ struct Slow {
     given_later.emplace(scope);
     co_return co_await add_given(WaitsAtItsEnd{});
   }
-  Task<std::int64_t> add_given(WaitsAtItsEnd guard) {  // which ends after the task is done
+  Task<std::int64_t> add_given(WaitsAtItsEnd guard) {  // which ends before the task is done
     guard.waits = true;
     co_return value += co_await given_later->future();
   }
@@ -331,7 +331,7 @@ BOOST_AUTO_TEST_CASE(a_part_of_a_task_that_has_given_up_the_turn_waits_without_i
   BOOST_TEST(said(fetch(*p2, slow->id())) == "ok");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_left_of_an_awaited_task_does_not_give_up_the_turn_of_its_awaiter) {
+BOOST_AUTO_TEST_CASE(parameters_of_an_awaited_task_end_in_its_turn_before_its_awaiter_goes_on) {
   const auto slow = own_slow();
   const Asked asked = p1->ask("m", "worker", call_on(slow->id(), &Slow::add_in_parts));
   pool->keeps = true;
@@ -340,10 +340,15 @@ BOOST_AUTO_TEST_CASE(what_is_left_of_an_awaited_task_does_not_give_up_the_turn_o
     for (const Job& job : std::exchange(pool->kept, {})) job.run();
   };
   run_kept();  // the inner task takes the turn
+  bool began = false;
+  references().use(slow->id(), detail::UseKind::reads, [&](const auto&, const auto&) { began = true; });
+  BOOST_TEST(!began);
+  run_kept();  // it ends: its parameter waits, and has given the turn up meanwhile
+  BOOST_TEST(began);
+  BOOST_TEST(said(asked) == "waits");
   std::shared_ptr<detail::ValueUse> other;
   references().use(slow->id(), detail::UseKind::reads, [&](const auto&, auto use) { other = std::move(use); });
-  run_kept();  // it ends
-  BOOST_TEST(other == nullptr);
+  BOOST_TEST(other == nullptr);  // its awaiter has the turn
   pool->keeps = false;
   run_kept();
   BOOST_TEST(said(asked) == "ok");
