@@ -108,14 +108,21 @@ class TaskPromise {
     }
   }
 
-  /// Takes the frame from its owner, unless it throws.
+  /// Takes the frame from its owner, and destroys it if its first part ends without memory for the error. Throws that
+  /// std::bad_alloc; also one before, which leaves the frame to its owner.
   Future<T> start(std::shared_ptr<const TaskPlace> place, const FrameGuards& guards,
                   std::coroutine_handle<TaskResult<T>>& owner) {
     place_ = std::move(place);
     guards_ = guards;
     promise_.emplace(place_->home);
     Future<T> future = promise_->future();
-    guards_.resume(std::exchange(owner, nullptr));
+    const std::coroutine_handle<TaskResult<T>> frame = std::exchange(owner, nullptr);
+    try {
+      guards_.resume(frame);
+    } catch (...) {  // of unhandled_exception
+      guards_.destroy(frame);
+      throw;
+    }
     return future;
   }
 

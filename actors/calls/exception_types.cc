@@ -41,6 +41,8 @@ void ExceptionTypes::describe(const std::exception& exception, Error& error) con
     }
   } catch (const std::exception& failure) {
     error.hint = fmt::format("the fields of {} do not travel: {}", type.name, failure.what());
+  } catch (...) {
+    error.hint = fmt::format("the fields of {} do not travel: serialize threw what is no std::exception", type.name);
   }
 }
 

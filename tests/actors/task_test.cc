@@ -5,14 +5,19 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "actors/calls/exception_types.h"
+#include "actors/exceptions.h"
 #include "actors/scope.h"
 #include "actors/stream.h"
 #include "autograd/anomaly.h"
@@ -21,6 +26,7 @@
 #include "tensor/create.h"
 #include "tensor/math_threads.h"
 #include "tensor/ops.h"
+#include "tests/support/counting_new.h"
 
 namespace troupe {
 BOOST_AUTO_TEST_SUITE(task)
@@ -115,6 +121,38 @@ Task<int> waits_for(Future<int> other, const Future<int>* own, std::optional<boo
 
 Task<int> waits_with(NotesAtEnd /*parameter*/, Future<int> other) { co_return co_await other; }
 
+/// Counts its end, unless it has been moved from.
+struct CountsAtEnd {
+  explicit CountsAtEnd(int& ends) : ended(&ends) {}
+  CountsAtEnd(CountsAtEnd&& other) noexcept : ended(std::exchange(other.ended, nullptr)) {}
+  CountsAtEnd& operator=(CountsAtEnd&&) = delete;
+  ~CountsAtEnd() {
+    if (ended != nullptr) ++*ended;
+  }
+  int* ended;
+};
+
+/// An exception whose fields cannot be encoded.
+struct Unencodable : std::runtime_error {
+  Unencodable() : std::runtime_error("it has one field") {}
+  int field = 0;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    if constexpr (std::is_same_v<Archive, OutArchive>) throw field;
+    else ar(field);
+  }
+};
+
+template <class Exception>
+Task<int> fails_at_once(CountsAtEnd /*parameter*/) {
+  throw Exception();
+  co_return 1;
+}
+
+struct OutOfRange : std::out_of_range {
+  OutOfRange() : std::out_of_range("a text that is too long for the space that a string has without an allocation") {}
+};
+
 Task<Tensor> doubled(Tensor x) { co_return x * 2.0; }
 
 Task<Tensor> doubled_twice() {
@@ -199,6 +237,42 @@ BOOST_AUTO_TEST_CASE(a_task_is_done_after_its_parameters_have_ended) {
   awaited.complete(1);
   BOOST_TEST(result.get() == 1);
   BOOST_TEST((was_done == false));
+}
+
+BOOST_AUTO_TEST_CASE(a_task_that_fails_at_once_without_memory_for_its_error_ends_its_parameters) {
+  const auto here = std::make_shared<detail::TaskPlace>(place());
+  int thrown = 0;
+  bool is_refused = true;
+  for (std::size_t n = 1; is_refused; ++n) {
+    int ends = 0;
+    try {
+      Task<int> task = fails_at_once<OutOfRange>(CountsAtEnd(ends));
+      const testing::RefusedAllocation refused(n);
+      is_refused = false;
+      std::ignore = std::move(task).start_in(here);
+      is_refused = refused.happened();
+    } catch (const std::bad_alloc&) {
+      is_refused = true;
+      ++thrown;
+    }
+    BOOST_TEST(ends == 1, "allocation " << n);
+  }
+  BOOST_TEST(thrown > 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_task_fails_whatever_the_fields_of_its_exception_throw) {
+  const auto types = std::make_shared<detail::ExceptionTypes>();
+  types->add(detail::registered_exception<Unencodable>("unencodable"));
+  detail::TaskPlace here = place();
+  here.home.exceptions = types;
+  int ends = 0;
+  const auto result =
+      fails_at_once<Unencodable>(CountsAtEnd(ends)).start_in(std::make_shared<detail::TaskPlace>(std::move(here)));
+  BOOST_TEST(ends == 1);
+  BOOST_TEST_REQUIRE(result.ready());
+  const Error& error = result.state().result().error();
+  BOOST_TEST(error.message == "it has one field");
+  BOOST_TEST(error.hint == "the fields of unencodable do not travel: serialize threw what is no std::exception");
 }
 
 BOOST_AUTO_TEST_CASE(a_task_whose_future_is_cancelled_goes_on_to_its_end) {
