@@ -48,6 +48,23 @@ bool is_of_program(std::string_view type) {
   return !type.starts_with("std::") && !is_own;
 }
 
+/// Its end fails a future that was not completed.
+class PromiseKeeper {
+ public:
+  explicit PromiseKeeper(std::shared_ptr<FutureCore> future) : future_(std::move(future)) {}
+  ~PromiseKeeper() {
+    if (future_->done()) return;
+    Error why;  // code: internal
+    set_text(why.message, "the promise was dropped without an answer");
+    future_->fail(std::move(why));
+  }
+  PromiseKeeper(const PromiseKeeper&) = delete;
+  PromiseKeeper& operator=(const PromiseKeeper&) = delete;
+
+ private:
+  const std::shared_ptr<FutureCore> future_;
+};
+
 }  // namespace
 
 Error error_of_current_exception(const NodeName& node, std::string operation, const ExceptionTypes* types) {
@@ -283,15 +300,8 @@ void FutureCore::refuse(const std::shared_ptr<Callback>& callback, const Error& 
   for (; !refused.empty(); refused.pop_front()) (*refused.front().first)(&refused.front().second);
 }
 
-PromiseKeeper::~PromiseKeeper() {
-  if (future_->done()) return;
-  Error why;  // code: internal
-  set_text(why.message, "the promise was dropped without an answer");
-  future_->fail(std::move(why));
-}
-
-std::shared_ptr<PromiseKeeper> keeper_of(std::shared_ptr<FutureCore> future) {
-  return std::make_shared<PromiseKeeper>(std::move(future));
+std::shared_ptr<const void> keeper_of(std::shared_ptr<FutureCore> future) {
+  return std::make_shared<const PromiseKeeper>(std::move(future));
 }
 
 }  // namespace troupe::detail

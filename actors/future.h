@@ -135,18 +135,8 @@ class FutureCore {
   bool is_asked_for_ = false;              // guarded by mutex_
 };
 
-/// Held by a promise. The last holder's end fails a future that was not completed.
-class PromiseKeeper {
- public:
-  explicit PromiseKeeper(std::shared_ptr<FutureCore> future) : future_(std::move(future)) {}
-  ~PromiseKeeper();
-  PromiseKeeper(const PromiseKeeper&) = delete;
-  PromiseKeeper& operator=(const PromiseKeeper&) = delete;
-
- private:
-  const std::shared_ptr<FutureCore> future_;
-};
-[[nodiscard]] std::shared_ptr<PromiseKeeper> keeper_of(std::shared_ptr<FutureCore> future);
+/// Returns what the copies of a promise hold. The last holder's end fails `future` if it was not completed.
+[[nodiscard]] std::shared_ptr<const void> keeper_of(std::shared_ptr<FutureCore> future);
 
 template <class T>
 class FutureState final : public FutureCore {
@@ -155,6 +145,7 @@ class FutureState final : public FutureCore {
   using Decode = T (*)(void* undecoded);
 
   explicit FutureState(FutureHome home, Decode decode = nullptr) : FutureCore(std::move(home)), decode_(decode) {}
+
   /// Returns false if the future was completed before.
   bool complete(Result<T> result) {
     if (!claim()) return false;
@@ -168,6 +159,7 @@ class FutureState final : public FutureCore {
   }
 
   bool fail(Error error) override { return complete(std::move(error)); }
+
   /// Returns the same object to every caller. REQUIRES: done().
   const Result<T>& result() {
     if (const std::shared_ptr<void> undecoded = begin_decoding()) {
@@ -201,16 +193,18 @@ class Promise {
 
   /// Callbacks on its future run on the pool of the scope's node.
   explicit Promise(const Scope& scope) : Promise(detail::future_home_of(scope)) {}
+
   explicit Promise(detail::FutureHome home)
       : state_(std::make_shared<detail::FutureState<Value>>(std::move(home))), keeper_(detail::keeper_of(state_)) {}
 
   /// Returns false if the future was completed before.
   bool complete(Result<Value> result) const { return state_->complete(std::move(result)); }
+
   [[nodiscard]] Future<T> future() const { return Future<T>(state_); }
 
  private:
   std::shared_ptr<detail::FutureState<Value>> state_;
-  std::shared_ptr<detail::PromiseKeeper> keeper_;
+  std::shared_ptr<const void> keeper_;
 };
 
 /// A handle: copies refer to the same future. A default-constructed one has no value and throws on use.
@@ -286,8 +280,12 @@ class Future {
       auto& next = promise.future().state();
       if (skips_errors && !state->result()) return next.skip(*state, state->result().error());
       try {
-        if constexpr (!std::is_void_v<U>) promise.complete(callback(state->result()));
-        else callback(state->result()), promise.complete(Unit{});
+        if constexpr (std::is_void_v<U>) {
+          callback(state->result());
+          promise.complete(Unit{});
+        } else {
+          promise.complete(callback(state->result()));
+        }
       } catch (...) {
         next.fail_with_thrown();
       }
