@@ -91,7 +91,8 @@ bool is_system_header(std::string_view name) {
 }
 
 /// Tests that are about several files of their folder at once.
-constexpr std::array<std::string_view, 25> kTestsOfSeveralFiles{
+constexpr std::array<std::string_view, 26> kTestsOfSeveralFiles{
+    "tests/actors/contexts/aborted_contexts_test.cc",    // contexts that others abort
     "tests/actors/executor_idle_test.cc",                // threads of a pool that have no job, and work that waits
     "tests/actors/references/no_memory_test.cc",         // handles, owners and notices that get no memory
     "tests/actors/references/references_liars_test.cc",  // what the owner and holders of a value believe of nobody

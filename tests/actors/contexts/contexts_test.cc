@@ -20,60 +20,14 @@
 #include "autograd/ops.h"
 #include "autograd/variable.h"
 #include "tensor/create.h"
-#include "tests/actors/bare_peer.h"
+#include "tests/actors/contexts/among_contexts.h"
 #include "tests/support/counting_new.h"
 
 namespace troupe::testing {
 namespace {
 
 using namespace std::chrono_literals;
-using detail::Contexts;
 using Asked = std::shared_ptr<std::optional<Result<msg::AnyMessage>>>;
-
-struct AmongContexts : AmongBarePeers {
-  explicit AmongContexts(const PeerLimits& limits = {}) : AmongBarePeers(0, {}, limits) {}
-
-  [[nodiscard]] Contexts& contexts() { return core().contexts(); }
-
-  /// Ends the peer's life, which is the router's first step.
-  void is_over(const BarePeer& peer) {
-    Error why;
-    why.code = ErrorCode::peer_down;
-    why.peer = peer.self().name;
-    why.incarnation = peer.self().incarnation;
-    core().lives().end(peer.life(), why);
-  }
-
-  /// Returns the outcome of a request to a context: "gradients", or the error.
-  template <class T>
-  std::string outcome(const Future<T>& future) {
-    const auto result = future.get_for(0s);
-    if (!result) return "waits";
-    return result->ok() ? "gradients" : std::string(name_of(result->error().code)) + " " + result->error().message;
-  }
-  std::string gradients(const ContextId& id) { return outcome(contexts().gradients(id)); }
-
-  Future<void> pass(const ContextId& id, detail::PassPlan plan) {
-    const Promise<void> done(core().future_home());
-    contexts().backward(id, std::move(plan), {}, done);
-    return done.future();
-  }
-
-  /// Returns the participants besides this node: "p1 p2".
-  std::string peers_of(const ContextId& id) {
-    detail::Query<OpenContext> query(core().future_home());
-    contexts().list(query.slot());
-    std::string names;
-    for (const OpenContext& context : query.wait(0s).answers) {
-      if (context.context != id.text()) continue;
-      for (const NodeName& name : context.peers) names += (names.empty() ? "" : " ") + name;
-    }
-    return names;
-  }
-
-  std::unique_ptr<BarePeer> p1 = peer("p1", 1);
-  std::unique_ptr<BarePeer> p2 = peer("p2", 2);
-};
 
 /// A node whose peers may bring one context each.
 struct AmongFew : AmongContexts {
@@ -116,9 +70,6 @@ struct WithoutMemory : AmongContexts {
 
   bool is_refused = false;  ///< by run()
 };
-
-/// Returns the id of context `serial` of p1.
-ContextId of_p1(std::uint64_t serial) { return {"p1", 1, serial}; }
 
 template <class Message>
 std::vector<ContextId> contexts_of(const std::vector<BarePeer::Heard>& heard) {
@@ -199,48 +150,6 @@ BOOST_AUTO_TEST_CASE(a_context_that_never_was_here_has_no_gradients) {
   BOOST_TEST(outcome(contexts().gradient(of_p1(1), leaf)).find("context_aborted") == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_peer_that_has_forgotten_a_context_of_this_node_ends_it_for_everybody) {
-  const ContextId own = contexts().open();
-  contexts().called(own, "p1");
-  contexts().called(own, "p2");
-  p1->say("m", "", msg::ContextReleased{own});
-  BOOST_TEST(gradients(own) == "context_aborted context m.1 does not exist or was released");
-  BOOST_TEST(contexts().size() == 1U);  // until it is released
-  const auto aborted = p2->take<msg::ContextAborted>();
-  BOOST_REQUIRE(aborted.size() == 1U);
-  BOOST_TEST((aborted[0].context == own));
-  BOOST_TEST((aborted[0].error.code == ErrorCode::context_aborted));
-  BOOST_TEST(p1->take<msg::ContextAborted>().empty());  // the abort came from p1
-}
-
-BOOST_AUTO_TEST_CASE(an_abort_is_known_before_the_context_is) {
-  Error why;
-  why.code = ErrorCode::context_aborted;
-  why.peer = "p2";
-  why.message = "p2 has had enough";
-  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
-  BOOST_TEST(contexts().size() == 1U);
-  BOOST_TEST(gradients(of_p1(1)) == "context_aborted p2 has had enough");
-  BOOST_TEST(p2->take<msg::ContextAborted>().empty());
-}
-
-BOOST_AUTO_TEST_CASE(who_aborts_what_has_ended_is_told_so_unless_the_creator_is_dead) {
-  Error why;
-  why.code = ErrorCode::context_aborted;
-  why.peer = "p2";
-  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
-  BOOST_TEST(contexts().size() == 1U);
-  BOOST_TEST(p2->take<msg::ContextReleased>().empty());  // the context lives
-  p1->say("m", "", msg::ContextReleased{of_p1(1)});
-  BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);  // for the release
-  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
-  BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);
-  why.peer = "p1";
-  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
-  BOOST_TEST(p2->take<msg::ContextReleased>().empty());
-  BOOST_TEST(contexts().size() == 0U);
-}
-
 BOOST_AUTO_TEST_CASE(of_a_context_in_doubt_the_creator_is_asked_when_it_is_made_again) {
   contexts().called(of_p1(1), "p2");
   BOOST_TEST(p1->take<msg::ContextEntered>().empty());  // no question is open
@@ -306,38 +215,6 @@ BOOST_AUTO_TEST_CASE(contexts_of_this_node_have_secrets_that_differ, *boost::uni
   p2->say("m", "", msg::ContextReleased{guess});  // as a participant that forgot it: would end it for all
   BOOST_TEST(gradients(first) == "gradients");
   BOOST_TEST(contexts().size() == 2U);
-}
-
-BOOST_AUTO_TEST_CASE(a_context_that_cannot_begin_is_lost_and_its_creator_hears_why) {
-  clock->fail_next();
-  contexts().called(of_p1(1), "p2");
-  BOOST_TEST(contexts().size() == 0U);
-  const auto aborted = p1->take<msg::ContextAborted>();
-  BOOST_REQUIRE(aborted.size() == 1U);
-  BOOST_TEST((aborted[0].context == of_p1(1)));
-  BOOST_TEST((aborted[0].error.code == ErrorCode::resource_exhausted));
-  BOOST_TEST(aborted[0].error.operation == "the context");
-  BOOST_TEST(gradients(of_p1(1)).find("context_aborted") == 0U);  // the context does not begin again
-}
-
-BOOST_AUTO_TEST_CASE(an_abort_for_the_death_of_the_creator_ends_the_context) {
-  BOOST_TEST(!contexts().joined(of_p1(1), "p2").has_value());
-  BOOST_TEST(!contexts().joined(of_p1(2), "p2").has_value());
-  const auto asked = pass(of_p1(1), {});
-  Error why;
-  why.code = ErrorCode::context_aborted;
-  why.peer = "p1";
-  why.message = "p1 took part and is gone";
-  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
-  BOOST_TEST(contexts().size() == 1U);
-  BOOST_TEST(p2->take<msg::ContextReleased>().empty());
-  // This node is named among the dead, but it lives: not a death.
-  const ContextId own = contexts().open();
-  contexts().called(own, "p2");
-  why.peer = "m";
-  p2->say("m", "", msg::ContextAborted{own, why});
-  BOOST_TEST(contexts().size() == 2U);
-  BOOST_TEST(gradients(own) == "context_aborted p1 took part and is gone");
 }
 
 BOOST_AUTO_TEST_CASE(contexts_end_with_their_creator_and_abort_with_who_took_part) {

@@ -1,0 +1,88 @@
+// Contexts that others abort.
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+#include "tests/actors/contexts/among_contexts.h"
+
+namespace troupe::testing {
+
+BOOST_FIXTURE_TEST_SUITE(aborted_contexts, AmongContexts)
+
+BOOST_AUTO_TEST_CASE(a_peer_that_has_forgotten_a_context_of_this_node_ends_it_for_everybody) {
+  const ContextId own = contexts().open();
+  contexts().called(own, "p1");
+  contexts().called(own, "p2");
+  p1->say("m", "", msg::ContextReleased{own});
+  BOOST_TEST(gradients(own) == "context_aborted context m.1 does not exist or was released");
+  BOOST_TEST(contexts().size() == 1U);  // until it is released
+  const auto aborted = p2->take<msg::ContextAborted>();
+  BOOST_REQUIRE(aborted.size() == 1U);
+  BOOST_TEST((aborted[0].context == own));
+  BOOST_TEST((aborted[0].error.code == ErrorCode::context_aborted));
+  BOOST_TEST(p1->take<msg::ContextAborted>().empty());  // the abort came from p1
+}
+
+BOOST_AUTO_TEST_CASE(an_abort_is_known_before_the_context_is) {
+  Error why;
+  why.code = ErrorCode::context_aborted;
+  why.peer = "p2";
+  why.message = "p2 has had enough";
+  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
+  BOOST_TEST(contexts().size() == 1U);
+  BOOST_TEST(gradients(of_p1(1)) == "context_aborted p2 has had enough");
+  BOOST_TEST(p2->take<msg::ContextAborted>().empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_aborts_what_has_ended_is_told_so_unless_the_creator_is_dead) {
+  Error why;
+  why.code = ErrorCode::context_aborted;
+  why.peer = "p2";
+  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
+  BOOST_TEST(contexts().size() == 1U);
+  BOOST_TEST(p2->take<msg::ContextReleased>().empty());  // the context lives
+  p1->say("m", "", msg::ContextReleased{of_p1(1)});
+  BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);  // for the release
+  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
+  BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);
+  why.peer = "p1";
+  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
+  BOOST_TEST(p2->take<msg::ContextReleased>().empty());
+  BOOST_TEST(contexts().size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_context_that_cannot_begin_is_lost_and_its_creator_hears_why) {
+  clock->fail_next();
+  contexts().called(of_p1(1), "p2");
+  BOOST_TEST(contexts().size() == 0U);
+  const auto aborted = p1->take<msg::ContextAborted>();
+  BOOST_REQUIRE(aborted.size() == 1U);
+  BOOST_TEST((aborted[0].context == of_p1(1)));
+  BOOST_TEST((aborted[0].error.code == ErrorCode::resource_exhausted));
+  BOOST_TEST(aborted[0].error.operation == "the context");
+  BOOST_TEST(gradients(of_p1(1)).find("context_aborted") == 0U);  // the context does not begin again
+}
+
+BOOST_AUTO_TEST_CASE(an_abort_for_the_death_of_the_creator_ends_the_context) {
+  BOOST_TEST(!contexts().joined(of_p1(1), "p2").has_value());
+  BOOST_TEST(!contexts().joined(of_p1(2), "p2").has_value());
+  const auto asked = pass(of_p1(1), {});
+  Error why;
+  why.code = ErrorCode::context_aborted;
+  why.peer = "p1";
+  why.message = "p1 took part and is gone";
+  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
+  BOOST_TEST(contexts().size() == 1U);
+  BOOST_TEST(p2->take<msg::ContextReleased>().empty());
+  // This node is named among the dead, but it lives: not a death.
+  const ContextId own = contexts().open();
+  contexts().called(own, "p2");
+  why.peer = "m";
+  p2->say("m", "", msg::ContextAborted{own, why});
+  BOOST_TEST(contexts().size() == 2U);
+  BOOST_TEST(gradients(own) == "context_aborted p1 took part and is gone");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::testing
