@@ -344,12 +344,13 @@ bool ContextParticipant::word_lost(const NodeName& from, const Error& why) {
 void ContextParticipant::abort(const Error& error, const NodeName& from) {
   ledger_.add_peer(from);
   if (aborted_) return;
-  // The creator is notified in any case: it may not know this node, and it will release the context.
+  // The creator is notified in any case: it may not know this node, it will release the context, and it may live
+  // although `error` calls it dead.
   std::set<NodeName> told = ledger_.peers();
+  told.erase(error.peer);
   told.insert(context_.creator);
   for (const NodeName& node : told) {
-    if (node != from && node != self_ && node != error.peer)
-      callbacks_.notify(node, msg::ContextAborted{context_, error});
+    if (node != from && node != self_) callbacks_.notify(node, msg::ContextAborted{context_, error});
   }
   aborted_ = error;  // last: an abort after one that got no memory notifies all again
   fail_all(error);

@@ -118,6 +118,13 @@ class Contexts::Directory {
     return std::nullopt;
   }
 
+  /// Returns whether the life that made the context is this node, or is up here.
+  [[nodiscard]] bool is_creator_up(const ContextId& id) const {
+    if (id.creator == node_.name()) return true;
+    const auto creator = node_.lives().up(id.creator);
+    return creator && is_maker({creator->name, creator->incarnation}, id);
+  }
+
   /// Removes the context and remembers that it ended. Returns its actor; null if there was none.
   [[nodiscard]] ContextActor end(const ContextId& id) { return actors_.end(id); }
 
@@ -328,7 +335,8 @@ void Contexts::handle(const NodeLife& from, const msg::ContextReleased& released
 
 void Contexts::handle(const NodeLife& from, const msg::ContextAborted& aborted) {
   const ContextId& id = aborted.context;
-  const bool creator_died = aborted.error.peer == id.creator && id.creator != directory_->node().name();
+  // A creator that lives will release the context: until then this node must know that it was aborted (CX-4).
+  const bool creator_died = aborted.error.peer == id.creator && !directory_->is_creator_up(id);
   const ContextActor actor = creator_died ? directory_->end_in_doubt(id) : directory_->enter_to_end(id, from.name);
   if (!actor && !creator_died) directory_->tell_of_end(id, from.name);
   directory_->send(actor, AbortContext{aborted.error, from.name});

@@ -47,6 +47,9 @@ BOOST_AUTO_TEST_CASE(who_aborts_what_has_ended_is_told_so_unless_the_creator_is_
   BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);
   why.peer = "p1";
   p2->say("m", "", msg::ContextAborted{of_p1(1), why});
+  BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);  // p1 is up
+  p1->die();
+  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
   BOOST_TEST(p2->take<msg::ContextReleased>().empty());
   BOOST_TEST(contexts().size() == 0U);
 }
@@ -64,14 +67,15 @@ BOOST_AUTO_TEST_CASE(a_context_that_cannot_begin_is_lost_and_its_creator_hears_w
 }
 
 BOOST_AUTO_TEST_CASE(an_abort_for_the_death_of_the_creator_ends_the_context) {
-  BOOST_TEST(!contexts().joined(of_p1(1), "p2").has_value());
+  const ContextId unmet{"p3", 3, 1};
+  BOOST_TEST(!contexts().joined(unmet, "p2").has_value());
   BOOST_TEST(!contexts().joined(of_p1(2), "p2").has_value());
-  const auto asked = pass(of_p1(1), {});
+  const auto asked = pass(unmet, {});
   Error why;
   why.code = ErrorCode::context_aborted;
-  why.peer = "p1";
-  why.message = "p1 took part and is gone";
-  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
+  why.peer = "p3";
+  why.message = "p3 took part and is gone";
+  p2->say("m", "", msg::ContextAborted{unmet, why});
   BOOST_TEST(contexts().size() == 1U);
   BOOST_TEST(p2->take<msg::ContextReleased>().empty());
   // This node is named among the dead, but it lives: not a death.
@@ -80,7 +84,23 @@ BOOST_AUTO_TEST_CASE(an_abort_for_the_death_of_the_creator_ends_the_context) {
   why.peer = "m";
   p2->say("m", "", msg::ContextAborted{own, why});
   BOOST_TEST(contexts().size() == 2U);
-  BOOST_TEST(gradients(own) == "context_aborted p1 took part and is gone");
+  BOOST_TEST(gradients(own) == "context_aborted p3 took part and is gone");
+}
+
+BOOST_AUTO_TEST_CASE(who_says_that_a_creator_that_is_up_is_dead_aborts_the_context) {
+  Error why;
+  why.code = ErrorCode::context_aborted;
+  why.peer = "p1";
+  why.message = "p1 is gone";
+  for (const auto& [serial, speaker] : {std::pair(1U, p2.get()), std::pair(2U, p1.get())}) {
+    BOOST_TEST(!contexts().joined(of_p1(serial), "p2").has_value());
+    speaker->say("m", "", msg::ContextAborted{of_p1(serial), why});
+    BOOST_TEST(contexts().size() == serial);
+    BOOST_TEST(gradients(of_p1(serial)) == "context_aborted p1 is gone");
+    const auto told = (speaker == p2.get() ? p1 : p2)->take<msg::ContextAborted>();
+    BOOST_REQUIRE(told.size() == 1U);
+    BOOST_TEST((told[0].context == of_p1(serial)));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
