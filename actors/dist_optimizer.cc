@@ -34,6 +34,9 @@ void require_context(const Scope& scope, std::string_view operation) {
   }
 }
 
+/// As above, after owners were asked: one that has forgotten a context which was aborted finds no gradient in it.
+void require_alive(const Scope& scope) { scope.state().node->contexts().alive(*scope.state().context).get(); }
+
 std::vector<DistParameterGroup> one_group(std::vector<RRef<Variable>> parameters, const optim::RuleOptions& options) {
   std::vector<DistParameterGroup> groups;
   groups.push_back({std::move(parameters), options});
@@ -100,6 +103,7 @@ double DistOptimizer::gradient_norm(const Scope& scope) const {
     }
     squares[owner].assign(all.begin(), all.end());
   }
+  require_alive(scope);
   double sum = 0;
   for (const DistParameterGroup& group : driver_->groups()) {
     for (const RRef<Variable>& parameter : group.parameters) {
@@ -122,6 +126,7 @@ void DistOptimizer::overlap(const Scope& scope, const DistStepOptions& options) 
   for (const NodeLife& owner : driver_->owners())
     asked.push_back(scope.rpc_async(owner.name, &detail::prepare_in_pass, driver_->id(), settings));
   for (const Future<void>& answer : asked) answer.get();
+  require_alive(scope);
 }
 
 void DistOptimizer::step(const Scope& scope, const DistStepOptions& options) const {

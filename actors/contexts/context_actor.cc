@@ -294,6 +294,10 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
         state.handle(m);
         state.count_passes();
       },
+      [&state](const AliveAsked& m) {
+        const auto& aborted = state.part().aborted();
+        m.answer->complete(aborted ? Result<Unit>(*aborted) : Unit{});
+      },
       [&state](const GradientsAsked& m) { m.answer->complete(state.part().gradients()); },
       [&state](const GradientAsked& m) { m.answer->complete(state.part().gradient(m.leaf)); },
       [&state](const UnusedAsked& m) { m.answer->complete(state.part().unused(m.pass)); },

@@ -36,6 +36,9 @@ struct PassAsked {
   PassLimits limits;
   std::shared_ptr<PromiseGuard<void>> answer;
 };
+struct AliveAsked {
+  std::shared_ptr<PromiseGuard<void>> answer;
+};
 struct GradientsAsked {
   std::shared_ptr<PromiseGuard<Gradients>> answer;
 };
@@ -108,6 +111,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerJoined)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendRecorded)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ReducerAttached)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PassAsked)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::AliveAsked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::GradientsAsked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::GradientAsked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UnusedAsked)
@@ -130,6 +134,7 @@ using ContextActor = caf::typed_actor<caf::reacts_to<ContextMessage>,   //
                                       caf::reacts_to<PeerJoined>,       //
                                       caf::reacts_to<ReducerAttached>,  //
                                       caf::reacts_to<PassAsked>,        //
+                                      caf::reacts_to<AliveAsked>,       //
                                       caf::reacts_to<GradientsAsked>,   //
                                       caf::reacts_to<GradientAsked>,    //
                                       caf::reacts_to<UnusedAsked>,      //

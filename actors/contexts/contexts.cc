@@ -293,6 +293,17 @@ void Contexts::backward(const ContextId& context, PassPlan plan, PassLimits limi
   directory_->send(actor, PassAsked{std::move(plan), std::move(limits), std::move(answer)});
 }
 
+Future<void> Contexts::alive(const ContextId& context) {
+  const ContextActor actor = directory_->find(context);
+  if (!actor && !directory_->why_not(context)) {
+    const Promise<void> none(directory_->node().future_home());
+    none.complete(Unit{});
+    return none.future();
+  }
+  return directory_->ask<void>(
+      context, actor, [](std::shared_ptr<PromiseGuard<void>> answer) { return AliveAsked{std::move(answer)}; });
+}
+
 Future<Gradients> Contexts::gradients(const ContextId& context) {
   const ContextActor actor = directory_->find(context);
   if (!actor && !directory_->why_not(context)) {

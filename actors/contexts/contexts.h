@@ -102,6 +102,9 @@ class Contexts {
   /// completed before, the pass is taken back.
   void backward(const ContextId& context, PassPlan plan, PassLimits limits, Promise<void> done);
 
+  /// Completes if the context goes on as far as this node knows, or was never here. Errors as gradients.
+  [[nodiscard]] Future<void> alive(const ContextId& context);
+
   /// Returns the gradients of this node's leaves, summed over the passes so far; none if the context was never here.
   /// Error: context_aborted if it ended early or was released.
   [[nodiscard]] Future<Gradients> gradients(const ContextId& context);

@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "actors/calls/scope_state.h"
+#include "actors/contexts/contexts.h"
 #include "actors/core/error_not_run.h"
 #include "actors/core/guarded.h"
 #include "actors/scope.h"
@@ -268,13 +269,17 @@ void OptimizerDriver::step(NodeCore& core, Due due, const ContextId& context, co
   const Cleared over(bounded ? &stepping_now_ : nullptr);
   if (bounded) wait_for_turn(core, due);
   BegunStep step(shared_from_this(), core);
+  // An owner that has forgotten a context which was aborted finds no gradients in it: this node may know more (CX-10).
+  const auto require_alive = [&] { core.contexts().alive(context).get(); };
   // A single owner takes the step or does not: a second phase gains nothing.
   if (stepping_.mode == StepMode::atomic && owners_.size() > 1) {
     const auto owners = all_owners();
     prepare(core, due, "step",
             [&](const NodeName&) { return msg::ShardPrepare{id_, step.id(), context, owners, settled(), settings}; });
+    require_alive();
     commit(core, due, step);
   } else {
+    require_alive();
     carry_out(core, due, step, StepRun::Refusal::is_final, [this, id = step.id(), context, settings] {
       return msg::ShardStep{id_, id, context, settled(), settings};
     });

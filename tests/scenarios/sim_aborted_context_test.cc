@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 const std::vector<NodeName> kNames{"trainer", "ps0", "ps1", "helper"};
 
-/// Tells `to` that the context has ended by its creator's death.
+/// Tells `to` that the context has ended: by its creator's death, or by its release.
 void say_that_it_is_dead(Scope& scope, const std::string& to) {
   const ContextId& context = *scope.state().context;
   Error why;
@@ -31,8 +31,14 @@ void say_that_it_is_dead(Scope& scope, const std::string& to) {
   why.message = "gone";
   scope.state().node->notify(to, "", msg::ContextAborted{context, why});
 }
+void say_that_it_is_released(Scope& scope, const std::string& to) {
+  scope.state().node->notify(to, "", msg::ContextReleased{*scope.state().context});
+}
 
-FunctionRegistry functions() { return training_functions().with({{"say_that_it_is_dead", &say_that_it_is_dead}}); }
+FunctionRegistry functions() {
+  return training_functions().with(
+      {{"say_that_it_is_dead", &say_that_it_is_dead}, {"say_that_it_is_released", &say_that_it_is_released}});
+}
 
 /// A context of the trainer in which ps0 has called helper: the trainer does not know that helper takes part.
 struct WithHelper {
@@ -63,6 +69,8 @@ struct WithHelper {
         }
         const Error norm = error_of([&] { return optimizer.gradient_norm(*context); });
         BOOST_TEST((norm.code == ErrorCode::context_aborted), norm.text());
+        const Error overlap = error_of([&] { return optimizer.overlap(*context), 0; });
+        BOOST_TEST((overlap.code == ErrorCode::context_aborted), overlap.text());
       }
     }
     BOOST_TEST(value(w0) == 0.0F);
@@ -128,6 +136,17 @@ BOOST_AUTO_TEST_CASE(a_word_that_the_creator_is_dead_aborts_the_context_of_a_cre
   nodes.check_that_no_step_is_taken();
   const Error error = error_of([&] { return backward(*nodes.context, nodes.loss), 0; });
   BOOST_TEST((error.code == ErrorCode::context_aborted), error.text());
+  nodes.check_that_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(no_step_is_taken_in_a_context_that_its_own_node_knows_to_be_aborted,
+                     *boost::unit_test::label("attack")) {
+  WithHelper nodes;
+  backward(*nodes.context, nodes.loss);
+  for (const char* owner : {"ps0", "ps1"})  // which forget the context
+    nodes.context->rpc_sync("helper", &say_that_it_is_released, std::string(owner));
+  nodes.world.run_for(1s);
+  nodes.check_that_no_step_is_taken();
   nodes.check_that_nothing_is_left();
 }
 

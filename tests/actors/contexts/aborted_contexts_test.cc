@@ -9,6 +9,17 @@ namespace troupe::testing {
 
 BOOST_FIXTURE_TEST_SUITE(aborted_contexts, AmongContexts)
 
+BOOST_AUTO_TEST_CASE(who_asks_whether_a_context_is_alive_hears_what_aborted_it) {
+  const ContextId own = contexts().open();
+  const auto alive = [&](const ContextId& id) { return outcome(contexts().alive(id)); };
+  BOOST_TEST(alive(own) == "gradients");
+  BOOST_TEST(alive(of_p1(1)) == "gradients");  // it never was here
+  p1->say("m", "", msg::ContextReleased{own});
+  BOOST_TEST(alive(own) == "context_aborted context m.1 does not exist or was released");
+  contexts().release(own);
+  BOOST_TEST(alive(own) == "context_aborted context m.1 does not exist or was released");
+}
+
 BOOST_AUTO_TEST_CASE(a_peer_that_has_forgotten_a_context_of_this_node_ends_it_for_everybody) {
   const ContextId own = contexts().open();
   contexts().called(own, "p1");
