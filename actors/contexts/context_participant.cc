@@ -40,6 +40,18 @@ Error ended_by_death(const ContextId& context, const NodeName& node, const Error
   return error;
 }
 
+Error ended_by_failure(const ContextId& context, const Error& why) {
+  Error error;
+  error.code = ErrorCode::context_aborted;
+  error.peer = why.peer;
+  error.incarnation = why.incarnation;
+  error.endpoint = why.endpoint;
+  error.operation = "context " + context.text();
+  error.message = fmt::format("a part of context {} is lost", context.text());
+  error.cause = why.text();
+  return error;
+}
+
 Error not_alive(const ContextId& context) {
   Error error;
   error.code = ErrorCode::context_aborted;
@@ -341,9 +353,10 @@ bool ContextParticipant::word_lost(const NodeName& from, const Error& why) {
   return true;
 }
 
-void ContextParticipant::abort(const Error& error, const NodeName& from) {
+void ContextParticipant::abort(const Error& why, const NodeName& from) {
   ledger_.add_peer(from);
   if (aborted_) return;
+  const Error error = why.code == ErrorCode::context_aborted ? why : ended_by_failure(context_, why);
   // The creator is notified in any case: it may not know this node, it will release the context, and it may live
   // although `error` calls it dead.
   std::set<NodeName> told = ledger_.peers();

@@ -23,6 +23,9 @@ namespace troupe::detail {
 /// Returns the error of a context that ended because its participant `node` is down.
 [[nodiscard]] Error ended_by_death(const ContextId& context, const NodeName& node, const Error& why);
 
+/// Returns the error of a context of which the node that `why` names has lost a part.
+[[nodiscard]] Error ended_by_failure(const ContextId& context, const Error& why);
+
 /// Returns the error of a context that its creator released, or never opened.
 [[nodiscard]] Error not_alive(const ContextId& context);
 
@@ -88,9 +91,10 @@ class ContextParticipant {
   /// Returns false, and does nothing, if `from` does not participate.
   [[nodiscard]] bool word_lost(const NodeName& from, const Error& why);
 
-  /// Fails everything, now and later, with `error`, and notifies all participants; `from` sent the notification. Only
-  /// the first error counts. Throws std::bad_alloc; then it must be called again.
-  void abort(const Error& error, const NodeName& from);
+  /// Fails everything, now and later, with `why`, and notifies all participants; `from` sent the notification. Only the
+  /// first error counts. One of another code is the cause of the context_aborted that all are told. Throws
+  /// std::bad_alloc; then it must be called again.
+  void abort(const Error& why, const NodeName& from);
 
   /// The creator has released the context, as `from` reported: notifies the others and fails what still waits. Throws
   /// std::bad_alloc; then it must be called again.

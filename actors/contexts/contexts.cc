@@ -222,7 +222,7 @@ class Contexts::Directory {
     try {
       spdlog::error("[{}] {}: context {} is lost", node_.name(), why.text(), id.text());
       static_cast<void>(end(id));
-      if (id.creator != node_.name()) node_.notify(id.creator, "", msg::ContextAborted{id, why});
+      if (id.creator != node_.name()) node_.notify(id.creator, "", msg::ContextAborted{id, ended_by_failure(id, why)});
     } catch (const std::bad_alloc&) {
       node_.fail(copy_of(why));
     }

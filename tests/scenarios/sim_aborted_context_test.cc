@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
+#include "actors/membership/membership.h"
 #include "autograd/ops.h"
 #include "tensor/create.h"
 #include "tests/scenarios/sim_seeds.h"
@@ -146,6 +148,29 @@ BOOST_AUTO_TEST_CASE(no_step_is_taken_in_a_context_that_its_own_node_knows_to_be
   for (const char* owner : {"ps0", "ps1"})  // which forget the context
     nodes.context->rpc_sync("helper", &say_that_it_is_released, std::string(owner));
   nodes.world.run_for(1s);
+  nodes.check_that_no_step_is_taken();
+  nodes.check_that_nothing_is_left();
+}
+
+BOOST_AUTO_TEST_CASE(lost_word_on_the_creator_aborts_the_context_everywhere_and_is_the_cause) {
+  WithHelper nodes;
+  backward(*nodes.context, nodes.loss);
+  detail::NodeCore& core = nodes.trainer.core();
+  const auto pass = backward_async(*nodes.context, nodes.loss);
+  // As its router does without memory for gradients of ps0.
+  const Error why = core.error(ErrorCode::resource_exhausted, "trainer", {}, "trainer has no memory for 8192 bytes");
+  BOOST_TEST(core.contexts().word_lost("trainer/context/" + nodes.context->id().text(),
+                                       core.membership().life_of("ps0"), why));
+  for (const Error& error :
+       {error_of([&] { return pass.get(), 0; }), error_of([&] { return nodes.context->grad(nodes.x); }),
+        error_of([&] { return backward(*nodes.context, nodes.loss), 0; })}) {
+    BOOST_TEST((error.code == ErrorCode::context_aborted), error.text());
+    BOOST_TEST(error.cause.find("trainer has no memory for 8192 bytes") != std::string::npos, error.text());
+  }
+  nodes.world.run_for(1s);
+  const Error at_owner = error_of([&] { return nodes.context->grad(nodes.w0); });
+  BOOST_TEST((at_owner.code == ErrorCode::context_aborted), at_owner.text());
+  BOOST_TEST(at_owner.text().find("trainer has no memory for 8192 bytes") != std::string::npos, at_owner.text());
   nodes.check_that_no_step_is_taken();
   nodes.check_that_nothing_is_left();
 }

@@ -72,8 +72,8 @@ BOOST_AUTO_TEST_CASE(a_context_that_cannot_begin_is_lost_and_its_creator_hears_w
   const auto aborted = p1->take<msg::ContextAborted>();
   BOOST_REQUIRE(aborted.size() == 1U);
   BOOST_TEST((aborted[0].context == of_p1(1)));
-  BOOST_TEST((aborted[0].error.code == ErrorCode::resource_exhausted));
-  BOOST_TEST(aborted[0].error.operation == "the context");
+  BOOST_TEST((aborted[0].error.code == ErrorCode::context_aborted));
+  BOOST_TEST(aborted[0].error.cause.starts_with("the context: resource_exhausted"), aborted[0].error.cause);
   BOOST_TEST(gradients(of_p1(1)).find("context_aborted") == 0U);  // the context does not begin again
 }
 
