@@ -40,14 +40,14 @@ const ContextId& context_of(const Scope& scope, const char* operation) {
                          "] the scope has no autograd context: call through a DistContext");
 }
 
-/// Returns the variable behind a reference to a value of this node.
+/// Returns the variable behind a reference to a value of this node. Throws RemoteError, also for an exception of a
+/// registered type: that is in the Error.
 Variable value_here(const Scope& scope, const RRef<Variable>& rref, std::optional<TimePoint> due) {
   detail::NodeCore& node = *scope.state().node;
   const Promise<std::vector<Variable>> found(node.future_home());
   detail::variables_of(node, {rref.id()}, {node.name(), node.incarnation()},
                        [found](Result<std::vector<Variable>> values) { found.complete(std::move(values)); });
-  if (!due) return found.future().get().front();
-  auto values = found.future().get_for(*due - node.clock().now());
+  const auto values = found.future().get_for(due ? Deadline(*due - node.clock().now()) : Deadline::while_peer_lives());
   if (!values)
     throw RemoteError(node.error(ErrorCode::timeout, node.name(), "backward", rref.text() + " does not exist yet"));
   return values->value().front();
@@ -274,7 +274,11 @@ void backward(const Scope& scope, const std::vector<Root>& roots, const DistBack
   const Scope inner = within(scope, options.deadline);
   const auto due = due_of(inner.state());
   const Promise<void> done(inner);
-  begin_pass(inner, plan_of(inner, roots, options, due), due, done);
+  try {
+    begin_pass(inner, plan_of(inner, roots, options, due), due, done);
+  } catch (const RemoteError& error) {
+    detail::throw_error(done.future().state().home().exceptions.get(), error.error());
+  }
   done.future().get();
 }
 

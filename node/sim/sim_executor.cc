@@ -1,6 +1,7 @@
 #include "node/sim/sim_executor.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <iterator>
@@ -9,6 +10,8 @@
 #include <utility>
 
 #include "actors/core/error_not_run.h"
+#include "actors/core/guarded.h"
+#include "node/sim/node_killed.h"
 
 namespace troupe::sim {
 namespace {
@@ -21,6 +24,20 @@ Error exhausted(std::string message) {
 
 Error all_threads_wait(std::size_t threads) {
   return exhausted(fmt::format("all {} pool threads wait (pool.threads_max)", threads));
+}
+
+/// Returns the body of a job, which keeps the contract of Job::run.
+std::function<void()> body_of(Job& job) {
+  return [run = std::move(job.run), refused = job.refused, label = job.label] {
+    try {
+      run();
+    } catch (const NodeKilled&) {
+      throw;
+    } catch (...) {
+      const Error why = detail::failure_of_current_exception(label);
+      refused ? refused(why) : spdlog::error("a job of the pool failed: {}", why.text());
+    }
+  };
 }
 
 }  // namespace
@@ -38,8 +55,9 @@ std::optional<Error> SimExecutor::take(Job& job) {
   if (stopping_) return stopped();
   const bool at_once = job.urgency == Urgency::at_once;
   if (!at_once && !takes_short_ && all_wait()) return all_threads_wait(threads_max_);
+  auto body = body_of(job);
   add({.label = std::move(job.label),
-       .body = std::move(job.run),
+       .body = std::move(body),
        .refused = std::move(job.refused),
        .at_once = at_once,
        .is_short = takes_short_,

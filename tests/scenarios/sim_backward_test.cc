@@ -2,19 +2,24 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "actors/contexts/contexts.h"
+#include "actors/exceptions.h"
 #include "autograd/ops.h"
+#include "node/local_cluster.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/scenarios/graph_shapes.h"
 #include "tests/scenarios/sim_seeds.h"
 #include "tests/scenarios/training_functions.h"
+#include "tests/support/error_of.h"
 
 namespace troupe::testing {
 BOOST_AUTO_TEST_SUITE(sim_backward)
@@ -282,6 +287,97 @@ BOOST_AUTO_TEST_CASE(a_pass_that_is_cancelled_or_late_at_any_moment_counts_nowhe
     BOOST_TEST(ends[end] > 5, (end ? name_of(*end) : "success") << " " << ends[end]);
   }
   BOOST_TEST(ends.size() == 3U);
+}
+
+namespace {
+
+struct NoSuchRow : std::runtime_error {
+  explicit NoSuchRow(std::int64_t r = 0) : std::runtime_error("no such row"), row(r) {}
+  std::int64_t row;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(row);
+  }
+};
+
+/// Is derived from no other class when it arrives.
+struct LastRow final : std::runtime_error {
+  explicit LastRow(std::int64_t r = 0) : std::runtime_error("the last row"), row(r) {}
+  std::int64_t row;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(row);
+  }
+};
+
+Variable row_7(bool is_last) {
+  if (is_last) throw LastRow(7);
+  throw NoSuchRow(7);
+}
+Variable unregistered() { throw std::runtime_error("no"); }
+
+FunctionRegistry throwing_functions() {
+  return training_functions().with({{"row_7", &row_7},
+                                    {"unregistered", &unregistered},
+                                    exception<NoSuchRow>("no_such_row"),
+                                    exception<LastRow>("last_row")});
+}
+
+/// Returns the row of the exception of that type which `action` throws.
+template <class E, class Action>
+std::int64_t row_of(Action action) {
+  try {
+    action();
+  } catch (const E& exception) {
+    return exception.row;
+  }
+  throw std::logic_error("nothing was thrown");
+}
+
+/// Every kind of pass over `failed`, as root and as input of a pass over `loss`, with and without a deadline.
+std::vector<std::function<void()>> passes_over(const DistContext& context, const RRef<Variable>& failed,
+                                               const Variable& loss) {
+  std::vector<std::function<void()>> passes;
+  for (const Deadline deadline : {Deadline(60s), Deadline::while_peer_lives()}) {
+    const Scope scope = context.with({.deadline = deadline});
+    passes.emplace_back([=] { backward(scope, Root(failed)); });
+    passes.emplace_back([=] { backward_async(scope, Root(failed)).get(); });
+    passes.emplace_back([=] { backward(scope, Root(loss), {.inputs = {Input(failed)}}); });
+    passes.emplace_back([=] { backward_async(scope, Root(loss), {.inputs = {Input(failed)}}).get(); });
+  }
+  return passes;
+}
+
+template <class Cluster>
+void check_passes_over_failed_references(Cluster& cluster) {
+  Node& node = cluster.node("trainer");
+  const DistContext context(node);
+  const Variable x(full({1}, 0.5), RequiresGrad::yes);
+  const Variable loss = sum(mul(x, x));
+  for (const char* owner : {"trainer", "ps0"}) {
+    BOOST_TEST_CONTEXT("owner " << owner) {
+      for (const auto& pass : passes_over(context, context.remote(owner, &row_7, false), loss))
+        BOOST_TEST(row_of<NoSuchRow>(pass) == 7);
+      for (const auto& pass : passes_over(context, context.remote(owner, &row_7, true), loss))
+        BOOST_TEST(row_of<LastRow>(pass) == 7);
+      for (const auto& pass : passes_over(context, context.remote(owner, &unregistered), loss)) {
+        const Error error = error_of([&] { return pass(), 0; });
+        BOOST_TEST((error.code == ErrorCode::remote_exception), error.text());
+        BOOST_TEST(error.exception_type == "std::runtime_error");
+      }
+    }
+  }
+  backward(context, loss);
+  BOOST_TEST(context.grad(x).template item<float>() == 1.0F);  // the failed passes count nowhere
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(pass_over_a_failed_reference_throws_what_its_function_threw_wherever_the_reference_is) {
+  sim::World world({.seed = 1}, kNames, throwing_functions());
+  check_passes_over_failed_references(world);
+  LocalCluster cluster(kNames, throwing_functions());
+  check_passes_over_failed_references(cluster);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -154,6 +154,33 @@ BOOST_AUTO_TEST_CASE(a_job_that_gets_no_thread_of_the_system_is_refused_and_a_pr
   BOOST_TEST(world.node("a").rpc_sync("b", &back_and_forth, "a", std::int64_t{20}) == 20);
 }
 
+BOOST_AUTO_TEST_CASE(what_a_job_throws_is_told_to_who_waits_or_logged_as_a_real_pool_does) {
+  World world({.seed = 12}, {"a"}, functions());
+  Executor& pool = world.node("a").core().executor();
+  std::vector<std::string> refused;
+  const auto job = [&](bool is_exception) {
+    return Job{.label = "job",
+               .run =
+                   [=] {
+                     if (is_exception) throw std::runtime_error("boom");
+                     throw 7;
+                   },
+               .refused = [&](const Error& why) { refused.push_back(why.text()); }};
+  };
+  BOOST_TEST(!pool.submit(job(true)).has_value());
+  world.run_for(1ms);
+  pool.run_short(job(false));
+  world.run_for(1ms);
+  Job nobody = job(true);
+  nobody.refused = {};
+  BOOST_TEST(!pool.submit(std::move(nobody)).has_value());
+  world.run_for(1ms);
+  BOOST_TEST(pool.unfinished() == 0U);
+  BOOST_TEST_REQUIRE(refused.size() == 2U);
+  BOOST_TEST(refused[0] == "job: internal: boom");
+  BOOST_TEST(refused[1].starts_with("job: internal: "), refused[1]);
+}
+
 BOOST_AUTO_TEST_CASE(a_pool_without_threads_is_a_mistake) {
   testing::expect_throw<std::invalid_argument>([] { World({.pool_threads_max = 0}, {"a"}, functions()); },
                                                "[World] pool_threads_max is 0");
