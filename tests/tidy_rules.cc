@@ -91,26 +91,27 @@ bool is_system_header(std::string_view name) {
 }
 
 /// Tests that are about several files of their folder at once.
-constexpr std::array<std::string_view, 26> kTestsOfSeveralFiles{
-    "tests/actors/contexts/aborted_contexts_test.cc",    // contexts that others abort
-    "tests/actors/executor_idle_test.cc",                // threads of a pool that have no job, and work that waits
-    "tests/actors/references/no_memory_test.cc",         // handles, owners and notices that get no memory
-    "tests/actors/references/references_liars_test.cc",  // what the owner and holders of a value believe of nobody
-    "tests/actors/sessions/router_liars_test.cc",        // what the router lets nobody send
-    "tests/actors/sessions/session_lanes_test.cc",       // lanes and grants of both ends together
-    "tests/actors/sessions/session_random_test.cc",      // two sessions, their lanes and grants over links that lose
-    "tests/autograd/graph_task_test.cc",                 // engine and boundaries as a distributed pass uses them
-    "tests/messages/golden_test.cc",                     // the bytes of every message
-    "tests/messages/hostile_test.cc",                    // bytes that nobody should have sent
-    "tests/models/backward_protocol_test.cc",       // the nodes of a distributed pass, under every order of messages
-    "tests/models/leaving_protocol_test.cc",        // members that agree to leave, under every order of messages
-    "tests/models/receiving_protocol_test.cc",      // threads that receive, under every order of their steps
-    "tests/models/rref_protocol_test.cc",           // owner, handles and fork table under every order of messages
-    "tests/models/turn_protocol_test.cc",           // callers of a value and their turns, under every order of events
-    "tests/node/gloo_collective_memory_test.cc",    // members of a collective that get no memory
-    "tests/node/hosts/remote_host_output_test.cc",  // launcher, agents and what is between them
-    "tests/node/launch/launcher_ends_test.cc",      // how interrupts, outputs and terminals end a run
-    "tests/node/links/link_conformance_test.cc",    // one suite for every link
+constexpr std::array<std::string_view, 27> kTestsOfSeveralFiles{
+    "tests/actors/contexts/aborted_contexts_test.cc",         // contexts that others abort
+    "tests/actors/contexts/reducers_without_memory_test.cc",  // reducers of passes that end without memory
+    "tests/actors/executor_idle_test.cc",                     // threads of a pool that have no job, and work that waits
+    "tests/actors/references/no_memory_test.cc",              // handles, owners and notices that get no memory
+    "tests/actors/references/references_liars_test.cc",       // what the owner and holders of a value believe of nobody
+    "tests/actors/sessions/router_liars_test.cc",             // what the router lets nobody send
+    "tests/actors/sessions/session_lanes_test.cc",            // lanes and grants of both ends together
+    "tests/actors/sessions/session_random_test.cc",  // two sessions, their lanes and grants over links that lose
+    "tests/autograd/graph_task_test.cc",             // engine and boundaries as a distributed pass uses them
+    "tests/messages/golden_test.cc",                 // the bytes of every message
+    "tests/messages/hostile_test.cc",                // bytes that nobody should have sent
+    "tests/models/backward_protocol_test.cc",        // the nodes of a distributed pass, under every order of messages
+    "tests/models/leaving_protocol_test.cc",         // members that agree to leave, under every order of messages
+    "tests/models/receiving_protocol_test.cc",       // threads that receive, under every order of their steps
+    "tests/models/rref_protocol_test.cc",            // owner, handles and fork table under every order of messages
+    "tests/models/turn_protocol_test.cc",            // callers of a value and their turns, under every order of events
+    "tests/node/gloo_collective_memory_test.cc",     // members of a collective that get no memory
+    "tests/node/hosts/remote_host_output_test.cc",   // launcher, agents and what is between them
+    "tests/node/launch/launcher_ends_test.cc",       // how interrupts, outputs and terminals end a run
+    "tests/node/links/link_conformance_test.cc",     // one suite for every link
     "tests/node/links/shared_memory/memory_returns_test.cc",     // the memory of links that share, whatever happens
     "tests/node/links/shared_memory/shared_link_pulse_test.cc",  // pages of heartbeats that pass through links that
                                                                  // share

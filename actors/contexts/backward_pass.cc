@@ -36,7 +36,10 @@ BackwardPass::BackwardPass(ContextId context, PassId pass, Mode mode, NodeName s
   work_->pass = pass_;
   work_->reducers = reducers_;
   if (mode_.graph == Graph::release) work_->task.remember_operations();
-  for (const auto& reducer : reducers_) reducer->begin(pass_);
+}
+
+void BackwardPass::begin() {
+  while (begun_count_ < reducers_.size()) reducers_[begun_count_++]->begin(pass_);
 }
 
 void BackwardPass::start(PassPlan plan) {
@@ -222,15 +225,16 @@ void BackwardPass::fail(const Error& error) {
 
 void BackwardPass::abandon(const Error& error) {
   if (!outcome_) end(error);
-  else if (outcome_->ok()) given_up(error);
+  else given_up(outcome_->ok() ? error : outcome_->error());
 }
 
 void BackwardPass::taken() { tell_reducers(Unit{}); }
 void BackwardPass::given_up(const Error& why) { tell_reducers(why); }
 
-void BackwardPass::tell_reducers(const Result<Unit>& verdict) const {
-  for (const auto& reducer : reducers_) {
-    verdict ? reducer->complete(pass_) : reducer->fail(pass_, verdict.error());
+void BackwardPass::tell_reducers(const Result<Unit>& verdict) {
+  for (; told_count_ < begun_count_; ++told_count_) {
+    GradientReducer& reducer = *reducers_[told_count_];
+    verdict ? reducer.complete(pass_) : reducer.fail(pass_, verdict.error());
   }
 }
 

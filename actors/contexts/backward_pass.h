@@ -70,6 +70,10 @@ class BackwardPass {
   BackwardPass(ContextId context, PassId pass, Mode mode, NodeName self, std::optional<TimePoint> due,
                ContextLedger& ledger, Callbacks& callbacks, Reducers reducers = {});
 
+  /// Tells the reducers that the pass begins here; once, before any event. May throw: `abandon` then tells those that
+  /// were told.
+  void begin();
+
   /// Starts the pass, at its root node. Without marks if this node knows its boundaries.
   void start(PassPlan plan);
 
@@ -97,7 +101,8 @@ class BackwardPass {
   /// success, without waiting for the others.
   void fail(const Error& error);
 
-  /// The context ends: answers pending requests with `error` and sends nothing else.
+  /// The context ends: answers pending requests with `error` and sends nothing else. If it throws, reducers that were
+  /// not told are told by the next call.
   void abandon(const Error& error);
 
   /// The pass is complete, and its caller has taken it, or has given it up: tells the reducers.
@@ -150,7 +155,8 @@ class BackwardPass {
   [[nodiscard]] Result<backward_actions::BoundariesByPeer> peers_of(
       const std::vector<std::shared_ptr<const RecvFn>>& reached) const;
   [[nodiscard]] Error own_error(ErrorCode code, std::string message) const;
-  void tell_reducers(const Result<Unit>& verdict) const;
+  /// Tells the reducers that have begun and were not told: each once. One whose call throws is told by the next call.
+  void tell_reducers(const Result<Unit>& verdict);
   void end(Result<Unit> outcome);
 
   const ContextId context_;
@@ -168,6 +174,8 @@ class BackwardPass {
   Gradients gradients_;
   ContextLedger::GradientCounts with_gradient_;  // of the boundaries that were fed
   const Reducers reducers_;
+  std::size_t begun_count_ = 0;  // of reducers_, the first so many have begun
+  std::size_t told_count_ = 0;   // of these, the first so many know how the pass ended
   std::size_t reduced_count_ = 0;
 
   bool has_roots_ = false;                           // or inputs

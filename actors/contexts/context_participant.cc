@@ -383,9 +383,9 @@ void ContextParticipant::stop(const Error& why) {
 
 void ContextParticipant::fail_all(const Error& error) {
   while (!passes_.empty()) {  // one by one: if there is no memory, the next call fails the rest
+    passes_.begin()->second.rules->abandon(error);
     const auto ended = passes_.extract(passes_.begin());
     const Pass& pass = ended.mapped();
-    pass.rules->abandon(error);
     callbacks_.pass_ended(ended.key());
     if (pass.done) pass.done(error);
   }
@@ -409,7 +409,9 @@ ContextParticipant::Pass& ContextParticipant::make_pass(const PassId& pass, Back
   Pass made;
   made.rules = std::make_unique<BackwardPass>(context_, pass, mode, self_, due, ledger_, callbacks_, reducers_);
   made.done = std::move(done);
-  return passes_[pass] = std::move(made);
+  Pass& kept = passes_[pass] = std::move(made);
+  kept.rules->begin();  // last: if it throws, the end of the context tells the reducers that have begun
+  return kept;
 }
 
 void ContextParticipant::take_back(const PassId& pass, BackwardPass& rules) {
@@ -440,19 +442,29 @@ void ContextParticipant::note_over(const PassId& pass) {
 void ContextParticipant::settle(const PassId& pass) {
   const auto at = passes_.find(pass);
   if (at == passes_.end() || !at->second.rules->outcome()) return;
-  const Pass ended = std::move(passes_.extract(at).mapped());
+  auto ended = passes_.extract(at);
+  try {
+    end(pass, ended.mapped());
+  } catch (...) {
+    passes_.insert(std::move(ended));  // the end of the context tells its reducers
+    throw;
+  }
+  begin_next();
+}
+
+void ContextParticipant::end(const PassId& pass, Pass& ended) {
   const Result<Unit>& outcome = *ended.rules->outcome();
   note_over(pass);
   callbacks_.pass_ended(pass);
   if (!outcome) ledger_.take_back(pass);
-  const bool counts = (!ended.done || ended.done(outcome)) && outcome.ok();
+  const PassDone done = std::exchange(ended.done, nullptr);
+  const bool counts = (!done || done(outcome)) && outcome.ok();
   if (counts) {
     last_complete_ = Complete{pass, ended.rules->tracker().participants()};
     last_success_ = pass;
     ended.rules->taken();
   }
   if (!counts && outcome) take_back(pass, *ended.rules);
-  begin_next();
 }
 
 Error ContextParticipant::context_error(ErrorCode code, std::string message) const {

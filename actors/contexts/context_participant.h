@@ -136,6 +136,8 @@ class ContextParticipant {
   void note_over(const PassId& pass);
   /// After every event of `pass`: if it has ended, answers its waiters, forgets it and starts the next.
   void settle(const PassId& pass);
+  /// The pass has ended and is not in `passes_`: its waiter and its reducers are told.
+  void end(const PassId& pass, Pass& ended);
   void begin_next();
   /// Fails a pass that was begun here with `waiting` while it waits for its turn, else with `running`.
   void give_up(const PassId& pass, const Error& waiting, const Error& running);

@@ -13,7 +13,7 @@ namespace troupe::detail {
 
 /// Takes part in every pass of the contexts to which it is attached. Of each pass it gets `begin`, then any number of
 /// `found`, then `found_all` and one `finish`, in this order. `fail` may come at any time after `begin`, until
-/// `complete`.
+/// `complete`; also after a `begin` that threw. What threw std::bad_alloc, `begin` excepted, may be called again.
 ///
 /// Threads: `found` is called on the pool, never at the same time for one pass, but maybe at the same time as `fail` or
 /// after it. All others are called in the turn of the context's actor and do not block.

@@ -112,24 +112,30 @@ void Reducer::finish(const PassId& pass, Gradients gradients, Done done) {
 }
 
 void Reducer::fail(const PassId& pass, const Error& why) {
+  const bool is_own = pass.creator == name_;
   bool is_told = false;
   std::shared_ptr<Part> part;
   {
     const std::lock_guard lock(mutex_);
-    const bool is_own = pass.creator == name_;
-    // A pass of another node may stay here until its context ends, and that is no failure.
-    if (!is_own && why.code == ErrorCode::context_aborted) make_sure(pass);
-    else std::erase_if(left_, [&](const Left& left) { return left.pass == pass; });
-    is_told = told_.erase(pass) > 0;
-    part = take(pass);
-    if (part) hold_again(*part);  // before the caller begins another pass
-    hold_sure();
+    is_told = told_.contains(pass);
+    part = unended(pass);
   }
   if (part) is_told = !part->own.fail(why);
-  if (!is_told || pass.creator != name_) return;  // on another node it is the driver's pass that fails
-  rounds_->fail(
-      fmt::format("[DataParallel] the backward pass of {} failed after it had told the others that it succeeded: {}",
-                  name_, why.text()));
+  if (is_told && is_own) {  // on another node it is the driver's pass that fails
+    rounds_->fail(
+        fmt::format("[DataParallel] the backward pass of {} failed after it had told the others that it succeeded: {}",
+                    name_, why.text()));
+  }
+  // The pass is forgotten last: without memory all this is done again.
+  const std::lock_guard lock(mutex_);
+  // A pass of another node may stay here until its context ends, and that is no failure.
+  if (!is_own && why.code == ErrorCode::context_aborted) make_sure(pass);
+  else std::erase_if(left_, [&](const Left& left) { return left.pass == pass; });
+  if (part) hold_again(*part);  // before the caller begins another pass
+  hold_sure();
+  told_.erase(pass);
+  parts_.erase(pass);
+  finished_.erase(pass);
 }
 
 void Reducer::complete(const PassId& pass) {
@@ -187,16 +193,21 @@ void Reducer::hold_left() {
 }
 
 void Reducer::hold_first() {
-  for (std::size_t i = 0; i < held_.size(); ++i) held_[i].add(left_.front().gradients[i]);
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    held_[i].add(left_.front().gradients[i]);
+    left_.front().gradients[i] = {};  // is not added again after one that got no memory
+  }
   left_.pop_front();
 }
 
 void Reducer::hold_again(Part& part) {
-  std::vector<LeafGradient> held = std::exchange(part.held, {});
-  for (std::size_t i = 0; i < held.size(); ++i) {
-    held[i].add(held_[i]);
-    held_[i] = std::move(held[i]);
+  for (std::size_t i = 0; i < part.held.size(); ++i) {
+    LeafGradient sum = part.held[i];
+    sum.add(held_[i]);
+    held_[i] = std::move(sum);
+    part.held[i] = {};  // as in hold_first
   }
+  part.held.clear();
 }
 
 void Reducer::join() {
@@ -246,10 +257,11 @@ std::shared_ptr<Reducer::Part> Reducer::find(const PassId& pass) const {
   return at == parts_.end() ? nullptr : at->second;
 }
 
-std::shared_ptr<Reducer::Part> Reducer::take(const PassId& pass) {
-  auto at = parts_.extract(pass);
-  if (at.empty()) at = finished_.extract(pass);
-  return at.empty() ? nullptr : at.mapped();
+std::shared_ptr<Reducer::Part> Reducer::unended(const PassId& pass) const {
+  for (const auto* parts : {&parts_, &finished_}) {
+    if (const auto at = parts->find(pass); at != parts->end()) return at->second;
+  }
+  return nullptr;
 }
 
 Result<Gradients> Reducer::combined(const Gradients& found, const Result<RoundOutcome>& outcome) const {

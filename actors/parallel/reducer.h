@@ -85,8 +85,8 @@ class Reducer final : public GradientReducer, public std::enable_shared_from_thi
   void hold_first();
   void join_in_turn();
   [[nodiscard]] std::shared_ptr<Part> find(const PassId& pass) const;
-  /// Returns the part of a pass that has begun and not ended here, and forgets it. REQUIRES: mutex_.
-  [[nodiscard]] std::shared_ptr<Part> take(const PassId& pass);
+  /// Returns the part of a pass that has begun and not ended here; null if there is none. REQUIRES: mutex_.
+  [[nodiscard]] std::shared_ptr<Part> unended(const PassId& pass) const;
   [[nodiscard]] Result<Gradients> combined(const Gradients& found, const Result<RoundOutcome>& outcome) const;
   [[nodiscard]] Error error(ErrorCode code, std::string message) const;
 
