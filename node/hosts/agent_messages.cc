@@ -45,12 +45,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AgentRefused, problems)
 
 namespace {
 
-/// Arguments and variables may have bytes that are no UTF-8, and JSON has text only: such a cluster is refused.
+/// Paths, arguments and variables may have bytes that are no UTF-8, and JSON has text only: such a cluster is refused.
 std::string text_of(const nlohmann::json& value) {
   try {
     return value.dump();
   } catch (const std::exception& error) {
-    throw AgentProtocolError(fmt::format("arguments and variables for other hosts must be UTF-8: {}", error.what()));
+    throw AgentProtocolError(
+        fmt::format("paths, arguments and variables for other hosts must be UTF-8: {}", error.what()));
   }
 }
 

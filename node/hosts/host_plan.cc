@@ -54,7 +54,7 @@ class HostPlanner {
     plan_seed(places.front());
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       share_variables(plans_[i].start);
-      check_order(config_.hosts[i], plans_[i].start);
+      check_orders(config_.hosts[i], plans_[i]);
     }
     if (!problems_.empty()) throw ConfigError(std::move(problems_));
     std::erase_if(plans_, [](const HostPlan& plan) { return plan.nodes.empty(); });
@@ -171,17 +171,20 @@ class HostPlanner {
   }
 
   /// Refuses what an agent could not be told.
-  void check_order(const HostConfig& host, const AgentStart& start) {
+  void check_orders(const HostConfig& host, const HostPlan& plan) {
     const auto refuse = [&](std::string_view why) {
       problems_.push_back(fmt::format("{}: host {}: {}", host.name_origin.text(), host.name, why));
     };
-    try {
-      const std::size_t bytes = json_of(start).size() + kSeedRoom;
+    const auto check_size = [&](std::size_t bytes, std::string_view what, std::string_view hint) {
       if (bytes <= AgentFrameReader::kBodyMax) return;
-      refuse(
-          fmt::format("names, arguments and variables of its {} nodes have {} bytes, and an agent takes {}: more "
-                      "hosts, or shorter ones",
-                      start.nodes.size(), bytes, AgentFrameReader::kBodyMax));
+      refuse(fmt::format("{} have {} bytes, and an agent takes {}: {}", what, bytes, AgentFrameReader::kBodyMax, hint));
+    };
+    try {
+      check_size(json_of(plan.prepare).size(),
+                 fmt::format("the paths of its {} programs", plan.prepare.programs.size()), "shorter ones");
+      check_size(json_of(plan.start).size() + kSeedRoom,
+                 fmt::format("names, arguments and variables of its {} nodes", plan.start.nodes.size()),
+                 "more hosts, or shorter ones");
     } catch (const AgentProtocolError& error) {
       refuse(error.what());
     }

@@ -159,7 +159,27 @@ BOOST_AUTO_TEST_CASE(an_order_that_no_agent_takes_is_refused) {
   config.roles[0].env = {{"NO_TEXT", "\xff"}};
   const std::vector<std::string> no_text = problems_of(*this);
   BOOST_TEST_REQUIRE(no_text.size() == 2u);
-  BOOST_TEST(no_text[0].find("host a: arguments and variables for other hosts must be UTF-8") != std::string::npos);
+  BOOST_TEST(no_text[0].find("host a: paths, arguments and variables for other hosts must be UTF-8") !=
+             std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_program_whose_path_no_agent_takes_is_refused) {
+  config.directory = path() / "caf\xe9";
+  std::filesystem::create_directory(config.directory);
+  std::filesystem::copy(path() / "trainer", config.directory);
+  const std::vector<std::string> no_text = problems_of(*this);
+  BOOST_TEST_REQUIRE(no_text.size() == 1u);  // b has it below /srv
+  BOOST_TEST(no_text[0].find("host a: paths, arguments and variables for other hosts must be UTF-8") !=
+             std::string::npos);
+  config.directory = path();
+  config.hosts[1].working_dir = "/" + std::string(AgentFrameReader::kBodyMax / 2, 'x');
+  config.roles.push_back(config.roles[0]);
+  config.roles[0].count = config.roles[1].count = 3;
+  config.roles[1].name = "u";
+  for (RoleConfig& role : config.roles) role.working_dir = "/";
+  const std::vector<std::string> large = problems_of(*this);
+  BOOST_TEST_REQUIRE(large.size() == 1u);
+  BOOST_TEST(large[0].find("host b: the paths of its 2 programs have 83") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
