@@ -107,7 +107,13 @@ void HostPrograms::take_piece(std::size_t index, std::string_view piece) {
   if (piece.size() > programs_[index].size - copy_.written) {
     throw AgentProtocolError(fmt::format("{} has more bytes than announced", programs_[index].path));
   }
-  if (!detail::write_all(copy_.file.get(), std::as_bytes(std::span(piece)))) fail(copy_.part);
+  if (!detail::write_all(copy_.file.get(), std::as_bytes(std::span(piece)))) {
+    const int why = errno;
+    unlink(copy_.part.c_str());
+    copy_.file.close();
+    errno = why;
+    fail(copy_.part);
+  }
   copy_.written += piece.size();
 }
 

@@ -44,7 +44,7 @@ class HostPrograms {
 
   /// Takes the next piece of program `index`, which is in lacks(); an empty piece is the end. Throws
   /// AgentProtocolError for pieces that were not asked for or are not what was announced, std::system_error if they
-  /// cannot be written.
+  /// cannot be written; the part of the copy is removed then.
   void take_piece(std::size_t index, std::string_view piece);
 
   /// REQUIRES: lacks() and problems() are empty.

@@ -3,8 +3,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -138,6 +141,47 @@ BOOST_AUTO_TEST_CASE(a_copy_that_is_not_what_was_announced_is_not_kept) {
   programs.take_piece(0, "1");
   BOOST_CHECK_THROW(programs.take_piece(1, "1"), AgentProtocolError);  // two at once
   BOOST_CHECK_THROW(programs.take_piece(7, "1"), AgentProtocolError);
+}
+
+/// While it lives, files of this process take `bytes` and no more, as on a disk that is full then.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit now{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~FileLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  sighandler_t handler_;
+  rlimit before_{};
+};
+
+// An agent that cannot write a copy refuses, and may be killed before it ends: its destructors do not run then.
+BOOST_AUTO_TEST_CASE(a_copy_for_which_the_disk_has_no_room_is_removed_at_once) {
+  const fs::path here = write_program("trainer", "first second");
+  HostPrograms programs(variables);
+  programs.look_for({wanted(here, path() / "none", true)});
+  programs.take_piece(0, "first ");
+  int why = 0;
+  {
+    const FileLimit full(6);
+    try {
+      programs.take_piece(0, "second");
+    } catch (const std::system_error& error) {
+      why = error.code().value();
+    }
+  }
+  BOOST_TEST(why == EFBIG);
+  for (const auto& entry : fs::recursive_directory_iterator(path() / "cache")) {
+    BOOST_TEST_CONTEXT(entry.path()) { BOOST_TEST(entry.is_directory()); }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_kept_copy_that_was_changed_is_not_used) {
