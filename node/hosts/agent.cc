@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -382,10 +383,7 @@ class Agent {
       for (const auto& [name, value] : order.variables) spec.environment.emplace(name, value);
       for (const auto& [name, value] : inherited) spec.environment.emplace(name, value);
       spec.environment.emplace("TROUPE_ADDRESS", address);  // unless the launcher knows it
-      if (!spec.working_dir.empty() && !std::filesystem::is_directory(spec.working_dir)) {
-        throw Refusal{{fmt::format("no directory {}: host.working_dir says where programs run there",
-                                   spec.working_dir.string())}};
-      }
+      if (!spec.working_dir.empty()) require_directory(spec.working_dir);
       if (!keys_.empty()) spec.keys = keys_.at(nodes_.size());
       nodes_.start(spec, secret_);
       names_.push_back(node.name);
@@ -396,6 +394,13 @@ class Agent {
     AgentStarted started;
     for (std::size_t i = 0; i < nodes_.size(); ++i) started.pids.push_back(nodes_.pid(i));
     send(AgentFrameKind::started, json_of(started));
+  }
+
+  static void require_directory(const std::filesystem::path& path) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) return;
+    throw Refusal{{fmt::format("no directory {}{}: host.working_dir says where programs run there", path.string(),
+                               error ? " (" + error.message() + ")" : "")}};
   }
 
   static std::string host_name() {

@@ -225,6 +225,22 @@ BOOST_AUTO_TEST_CASE(orders_at_a_wrong_time_are_refused) {
   BOOST_TEST(run.refusal() == "from troupe up: start at a wrong time");
 }
 
+BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_looked_at_is_refused) {
+  TemporaryDirectory directory;
+  const std::filesystem::path loop = directory.path() / "loop";
+  std::filesystem::create_symlink(loop, loop);
+  AgentRun run;
+  run.send(AgentFrameKind::prepare, json_of(AgentRun::prepare_order()));
+  run.send(AgentFrameKind::secret, std::string(32, 's'));
+  AgentStart order = AgentRun::start_order("echo");
+  order.nodes[0].working_dir = loop;
+  run.send(AgentFrameKind::start, json_of(order));
+  BOOST_TEST(run.refusal() ==
+             "no directory " + loop.string() +
+                 " (Too many levels of symbolic links): host.working_dir says where programs run there");
+  BOOST_TEST(run.status() == 1);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_order_is_refused) {
   const std::vector<std::pair<std::string, std::string>> wrong{
       {encode_frame(static_cast<AgentFrameKind>(50), ""), "from troupe up: an unknown message, 50"},
