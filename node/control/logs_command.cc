@@ -66,8 +66,8 @@ class LogReader {
   int run() {
     std::vector<LogLine> newest;
     std::optional<std::uint64_t> end;
+    auto report = ask_newest();
     for (bool more = true; more;) {
-      auto report = ask("logs", options_.patience);
       if (!report) return 1;
       if (!end) end = report->end;
       // Not what is printed meanwhile: nodes may print without end.
@@ -75,6 +75,7 @@ class LogReader {
       std::ranges::move(report->lines, std::back_inserter(newest));
       if (newest.size() > options_.lines)
         newest.erase(newest.begin(), newest.end() - static_cast<std::ptrdiff_t>(options_.lines));
+      if (more) report = ask("logs", options_.patience);
     }
     print(newest);
     while (options_.follow == Follow::yes && !over_) {
@@ -86,10 +87,32 @@ class LogReader {
   }
 
  private:
+  [[nodiscard]] std::vector<ControlAnswer> answers_to(std::string_view verb, std::uint64_t number,
+                                                      std::chrono::milliseconds patience) const {
+    const std::string line = fmt::format("{} {}{}{}", verb, number, options_.node.empty() ? "" : " ", options_.node);
+    return troupe::ask({{launcher_, line}}, patience);
+  }
+
+  /// A launcher of an older version refuses this question and is asked for all lines.
+  std::optional<LogReport> ask_newest() {
+    const std::vector<ControlAnswer> answers = answers_to("newest", options_.lines, options_.patience);
+    if (answers.empty() || !answers.front().ok()) return ask("logs", options_.patience);
+    try {
+      return taken(parse_log_report(answers.front().text));
+    } catch (const ReportError&) {
+      return ask("logs", options_.patience);
+    }
+  }
+
+  LogReport taken(LogReport report) {
+    next_ = report.next;
+    over_ = report.over;
+    return report;
+  }
+
   /// Prints why there is no report.
   std::optional<LogReport> ask(std::string_view verb, std::chrono::milliseconds patience) {
-    const std::string line = fmt::format("{} {}{}{}", verb, next_, options_.node.empty() ? "" : " ", options_.node);
-    const std::vector<ControlAnswer> answers = troupe::ask({{launcher_, line}}, patience);
+    const std::vector<ControlAnswer> answers = answers_to(verb, next_, patience);
     if (answers.empty()) {
       fail("the cluster is of another user");
       return std::nullopt;
@@ -101,10 +124,7 @@ class LogReader {
       return std::nullopt;
     }
     try {
-      LogReport report = parse_log_report(answers.front().text);
-      next_ = report.next;
-      over_ = report.over;
-      return report;
+      return taken(parse_log_report(answers.front().text));
     } catch (const ReportError& error) {
       fail(detail::visible_line(error.what()));
       return std::nullopt;

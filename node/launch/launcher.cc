@@ -249,8 +249,8 @@ class Launcher {
     }
   }
 
-  /// Answers "nodes", "logs", "follow" and "kill NODE NUMBER"; "ask NODE QUESTION" goes to the agent of the node's
-  /// host.
+  /// Answers "nodes", what RecentLines does, and "kill NODE NUMBER"; "ask NODE QUESTION" goes to the agent of the
+  /// node's host.
   std::optional<std::string> answer(std::string_view question, std::uint64_t id) {
     if (question == "nodes") return json_of(report());
     const auto take_word = [&] {
@@ -259,7 +259,9 @@ class Launcher {
       return word;
     };
     const std::string_view verb = take_word();
-    if (verb == "logs" || verb == "follow") return recent_.answer(verb, question, id, Clock::now());
+    if (verb == "newest" || verb == "logs" || verb == "follow") {
+      return recent_.answer(verb, question, id, Clock::now());
+    }
     if (verb != "ask" && verb != "kill") return json_of_error("it does not know this question");
     const std::string_view name = take_word();
     const auto node =

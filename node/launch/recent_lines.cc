@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 
 #include "node/control/report_json.h"
 
@@ -33,8 +34,9 @@ std::optional<std::string> RecentLines::answer(std::string_view verb, std::strin
     if (found == nodes_.end()) return json_of_error("it has no such node");
     node = static_cast<std::size_t>(found - nodes_.begin());
   }
+  if (verb == "newest") from = first_of_newest(from, node);
   const LogReport report = since(from, node);
-  if (verb == "logs") return json_of(report);
+  if (verb != "follow") return json_of(report);
   followed_ = now;
   if (report.lines.empty() && !over_) {
     waiting_.push_back({id, from, node, now + kPatience});
@@ -66,17 +68,25 @@ bool RecentLines::is_followed(Time now) const {
 }
 
 /// Merges the lines of all nodes, or of one, in the order in which they came.
-LogReport RecentLines::since(std::uint64_t from, std::optional<std::size_t> node) const {
-  std::vector<std::pair<const NodeLines*, const Line*>> found;
+LogReport RecentLines::since(std::uint64_t from, std::optional<std::size_t> node) {
+  struct Next {
+    const NodeLines* of;
+    std::deque<Line>::const_iterator line;
+  };
+  const auto number = [this](const Line& line) { return ++looked_at_, line.number; };
+  std::vector<Next> next;  // of each node that has one; a heap whose front came first
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (node && *node != i) continue;
-    const auto first = std::ranges::lower_bound(nodes_[i].kept, from, {}, &Line::number);
-    for (auto line = first; line != nodes_[i].kept.end(); ++line) found.emplace_back(&nodes_[i], &*line);
+    const auto first = std::ranges::lower_bound(std::as_const(nodes_[i].kept), from, {}, number);
+    if (first != nodes_[i].kept.end()) next.push_back({&nodes_[i], first});
   }
-  std::ranges::sort(found, {}, [](const auto& each) { return each.second->number; });
+  const auto came = [](const Next& each) { return each.line->number; };
+  std::ranges::make_heap(next, std::ranges::greater(), came);
   LogReport report{.next = count_, .end = count_, .more = false, .over = over_, .lines = {}};
-  std::size_t bytes = 0;
-  for (const auto& [of, line] : found) {
+  for (std::size_t bytes = 0; !next.empty();) {
+    std::ranges::pop_heap(next, std::ranges::greater(), came);
+    const auto& [of, line] = next.back();
+    ++looked_at_;
     if (bytes > kAnswerMax) {
       report.next = line->number;
       report.over = false;
@@ -85,8 +95,33 @@ LogReport RecentLines::since(std::uint64_t from, std::optional<std::size_t> node
     }
     bytes += line->cost();
     report.lines.push_back({of->name, line->place, line->stream == Output::err, line->text});
+    if (++next.back().line == of->kept.end()) next.pop_back();
+    else std::ranges::push_heap(next, std::ranges::greater(), came);
   }
   return report;
+}
+
+/// Returns the number of the first of the newest `count` lines of all nodes, or of one.
+std::uint64_t RecentLines::first_of_newest(std::uint64_t count, std::optional<std::size_t> node) {
+  struct Last {
+    const NodeLines* of;
+    std::deque<Line>::const_reverse_iterator line;
+  };
+  std::vector<Last> last;  // of each node that has one; a heap whose front came last
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if ((!node || *node == i) && !nodes_[i].kept.empty()) last.push_back({&nodes_[i], nodes_[i].kept.rbegin()});
+  }
+  const auto came = [](const Last& each) { return each.line->number; };
+  std::ranges::make_heap(last, {}, came);
+  std::uint64_t first = count_;
+  for (; count > 0 && !last.empty(); --count) {
+    std::ranges::pop_heap(last, {}, came);
+    ++looked_at_;
+    first = last.back().line->number;
+    if (++last.back().line == last.back().of->kept.rend()) last.pop_back();
+    else std::ranges::push_heap(last, {}, came);
+  }
+  return first;
 }
 
 std::string RecentLines::told(const LogReport& report) {

@@ -16,9 +16,10 @@
 
 namespace troupe::detail {
 
-/// Answers "logs FROM [NODE]" at once, and "follow FROM [NODE]" when there is a line, the cluster has ended, or
-/// kPatience has passed. FROM is 0 or `next` of the answer before; an answer is a LogReport as JSON. A plain class: one
-/// thread at a time.
+/// Answers "newest COUNT [NODE]" and "logs FROM [NODE]" at once, and "follow FROM [NODE]" when there is a line, the
+/// cluster has ended, or kPatience has passed. FROM is 0 or `next` of the answer before; an answer is a LogReport as
+/// JSON. A question looks at no more lines than its answer has, and at a few of each node. A plain class: one thread at
+/// a time.
 class RecentLines {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -51,6 +52,9 @@ class RecentLines {
   /// There will be no more lines: answers say so.
   void end() { over_ = true; }
 
+  /// Returns at how many lines all questions together have looked.
+  [[nodiscard]] std::uint64_t looked_at() const { return looked_at_; }
+
   /// Returns whether a follower does not know of the end yet and is expected to ask soon.
   [[nodiscard]] bool is_followed(Time now) const;
 
@@ -75,11 +79,13 @@ class RecentLines {
     Time due;
   };
 
-  [[nodiscard]] LogReport since(std::uint64_t from, std::optional<std::size_t> node) const;
+  [[nodiscard]] LogReport since(std::uint64_t from, std::optional<std::size_t> node);
+  [[nodiscard]] std::uint64_t first_of_newest(std::uint64_t count, std::optional<std::size_t> node);
   std::string told(const LogReport& report);
 
   std::vector<NodeLines> nodes_;
   std::uint64_t count_ = 0;
+  std::uint64_t looked_at_ = 0;
   bool over_ = false;
   std::vector<Question> waiting_;  ///< the oldest first
   std::size_t followers_ = 0;      ///< the most that have waited at once

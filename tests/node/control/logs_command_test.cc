@@ -144,15 +144,33 @@ BOOST_AUTO_TEST_CASE(nodes_that_print_without_end_do_not_keep_one_who_does_not_f
   int answers = 0;
   LogsOptions options;
   options.cluster = fresh_control_name("").cluster_id;
-  options.lines = 0;
+  options.lines = 1'000'000;
   ControlListener listener(ControlName{options.cluster, ""}, [&](std::string_view question) {
     if (question == "nodes") return json_of(LaunchReport{"flooded", "/flooded.toml", 1s, {}});
-    std::string answer = *lines.answer("logs", question.substr(5), 1, {});
+    const std::size_t verb = question.find(' ');
+    std::string answer = *lines.answer(question.substr(0, verb), question.substr(verb + 1), 1, {});
     if (++answers < 20) print_of_each_of_six(lines, 100 << 10);  // more than an answer takes
     return answer;
   });
   BOOST_TEST(show_logs_of(listener, options) == 0);
   BOOST_TEST(answers <= 3);
+}
+
+BOOST_AUTO_TEST_CASE(who_wants_few_lines_asks_for_those_alone) {
+  RecentLines lines(kSixNodes);
+  print_of_each_of_six(lines, RecentLines::kKeptMax);
+  std::vector<std::string> questions;
+  LogsOptions options;
+  options.cluster = fresh_control_name("").cluster_id;
+  options.lines = 7;
+  ControlListener listener(ControlName{options.cluster, ""}, [&](std::string_view question) {
+    if (question == "nodes") return json_of(LaunchReport{"large", "/large.toml", 1s, {}});
+    questions.emplace_back(question);
+    const std::size_t verb = question.find(' ');
+    return *lines.answer(question.substr(0, verb), question.substr(verb + 1), 1, {});
+  });
+  BOOST_TEST(show_logs_of(listener, options) == 0);
+  BOOST_TEST(questions == std::vector<std::string>{"newest 7"}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(an_older_launcher_which_tells_no_end_is_read_to_its_last_line) {
@@ -161,9 +179,9 @@ BOOST_AUTO_TEST_CASE(an_older_launcher_which_tells_no_end_is_read_to_its_last_li
   bool is_read = false;
   LogsOptions options;
   options.cluster = fresh_control_name("").cluster_id;
-  options.lines = 0;
   ControlListener listener(ControlName{options.cluster, ""}, [&](std::string_view question) {
     if (question == "nodes") return json_of(LaunchReport{"older", "/older.toml", 1s, {}});
+    if (!question.starts_with("logs ")) return json_of_error("it does not know this question");
     auto answer = nlohmann::json::parse(*lines.answer("logs", question.substr(5), 1, {}));
     answer.erase("end");
     is_read = !answer.at("more");

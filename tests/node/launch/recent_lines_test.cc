@@ -63,6 +63,19 @@ BOOST_AUTO_TEST_CASE(lines_of_all_nodes_or_one_from_the_last_question_on) {
   BOOST_TEST(ask("logs", "18446744073709551615") == "next 3");
 }
 
+BOOST_AUTO_TEST_CASE(the_newest_lines_of_all_nodes_or_one) {
+  BOOST_TEST(ask("newest", "2") == "next 0");
+  print(0, "one");
+  print(1, "two");
+  print(0, "three");
+  print(0, "four");
+  BOOST_TEST(ask("newest", "0") == "next 4");
+  BOOST_TEST(ask("newest", "3") == "trainer0:two ps:three ps:four next 4");
+  BOOST_TEST(ask("newest", "1 trainer0") == "trainer0:two next 4");
+  BOOST_TEST(ask("newest", "2 ps") == "ps:three ps:four next 4");
+  BOOST_TEST(ask("newest", "18446744073709551615") == "ps:one trainer0:two ps:three ps:four next 4");
+}
+
 BOOST_AUTO_TEST_CASE(questions_that_make_no_sense_are_refused) {
   for (const char* words : {"", "x", "-1", "0x", "18446744073709551616"}) {
     BOOST_TEST(ask("follow", words) == "it is told no line");
@@ -158,6 +171,21 @@ BOOST_AUTO_TEST_CASE(short_lines_count_for_more_than_their_text) {
     more = report.more;
   }
   BOOST_TEST(count == 16 * RecentLines::kKeptMax / RecentLines::kLineCost);
+}
+
+BOOST_AUTO_TEST_CASE(a_question_looks_at_the_lines_of_its_answer_and_at_few_others) {
+  constexpr std::size_t kNodes = 16;
+  constexpr std::uint64_t kKeptOfEach = RecentLines::kKeptMax / RecentLines::kLineCost;  // 2048 empty lines
+  constexpr std::uint64_t kFound = kNodes * 12;  // by halving 2048 lines of each node
+  RecentLines many(std::vector<std::string>(kNodes, "node"));
+  for (std::size_t i = 0; i < kNodes * kKeptOfEach; ++i) many.add(i % kNodes, Output::out, "");
+  const LogReport first = parse_log_report(*many.answer("logs", "0", 1, kStart));
+  BOOST_TEST(first.more);
+  BOOST_TEST(many.looked_at() <= first.lines.size() + 1 + kFound);
+  const std::uint64_t before = many.looked_at();
+  const LogReport newest = parse_log_report(*many.answer("newest", "50", 2, kStart));
+  BOOST_TEST(newest.lines.size() == 50U);
+  BOOST_TEST(many.looked_at() - before <= 2 * 50 + kFound);
 }
 
 BOOST_AUTO_TEST_CASE(an_answer_is_bounded_and_the_next_goes_on) {
