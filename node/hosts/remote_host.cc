@@ -97,6 +97,10 @@ void RemoteHost::close() {
   if (state_ == State::idle) state_ = State::over;
 }
 
+void RemoteHost::give_up() {
+  if (std::ranges::count(running_, true) > 0) fail({"it has not said that its nodes were killed"});
+}
+
 void RemoteHost::add_polled(std::vector<pollfd>& polled, Reading reading) {
   polled_ = {-1, -1};
   if (!agent_ || state_ == State::over) return;

@@ -72,6 +72,9 @@ class RemoteHost : public HostRun {
   /// Ends the agent by the end of its input. It still must be polled until it is over.
   void close();
 
+  /// Waits for its nodes no longer, and ends the agent. REQUIRES: it is not called from an event.
+  void give_up();
+
   /// Its agent is always read: nodes' ends and signs of life wait for nobody.
   void add_polled(std::vector<pollfd>& polled, Reading reading) override;
   void work(std::span<const pollfd> polled, Time now) override;

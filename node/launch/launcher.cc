@@ -56,7 +56,7 @@ constexpr std::size_t kPartNameMax = 58;               // of the launcher of one
 constexpr int kCannotStart = 126;                      // exit status, as a shell's
 constexpr int kSignalBase = 128;                       // exit status, plus the signal's number
 constexpr std::chrono::milliseconds kMargin{500};      // lets a node's own deadline pass first
-constexpr std::chrono::milliseconds kCloseMax{2'000};  // until agents must have ended, after their nodes
+constexpr std::chrono::milliseconds kCloseMax{2'000};  // until agents must have ended, or told of killed nodes
 constexpr std::chrono::milliseconds kStuckMax{2'000};  // after an interrupt, for a reader that reads nothing
 constexpr std::chrono::milliseconds kFollowMax{500};   // until who follows the output has been told of its end
 
@@ -131,7 +131,10 @@ class Launcher {
     }
     if (!rules_.interrupt()) say_that_it_started();
     open_control();
-    while (!rules_.finished()) turn();
+    while (!rules_.finished()) {
+      turn(give_up_at_);
+      if (give_up_at_ && Clock::now() >= *give_up_at_) give_hosts_up();
+    }
     close_hosts();
     say_how_it_ended();
     end_following();
@@ -217,12 +220,23 @@ class Launcher {
             }};
   }
 
-  /// Lets the agents end, which have no nodes any more.
-  void close_hosts() {
+  [[nodiscard]] std::vector<RemoteHost*> remote_hosts() const {
     std::vector<RemoteHost*> remotes;
     for (const auto& host : hosts_) {
       if (auto* const remote = dynamic_cast<RemoteHost*>(host.get())) remotes.push_back(remote);
     }
+    return remotes;
+  }
+
+  /// Waits no longer for what agents have not said.
+  void give_hosts_up() {
+    give_up_at_.reset();
+    for (RemoteHost* remote : remote_hosts()) remote->give_up();
+  }
+
+  /// Lets the agents end, which have no nodes any more.
+  void close_hosts() {
+    const std::vector<RemoteHost*> remotes = remote_hosts();
     for (RemoteHost* remote : remotes) remote->close();
     const Clock::time_point due = Clock::now() + kCloseMax;
     const auto is_over = [](const RemoteHost* remote) { return remote->state() == RemoteHost::State::over; };
@@ -445,7 +459,7 @@ class Launcher {
   void interrupt(int signal, std::string_view why) {
     if (nothing_runs()) return drop_output();
     const bool again = rules_.interrupt().has_value();
-    killing_ = again;
+    if (again && !std::exchange(killing_, true)) give_up_at_ = Clock::now() + kCloseMax;
     const std::string names = count_of(rules_.running(), "node");
     view_.say(Output::err,
               again ? fmt::format("[troupe] {}: killing {}", why, names)
@@ -528,8 +542,9 @@ class Launcher {
   OutputQueue output_;
   const std::chrono::milliseconds stop_timeout_;
   Supervision rules_;
-  bool killing_ = false;   ///< the user interrupted twice
-  bool flushing_ = false;  ///< only output is left to write
+  bool killing_ = false;                         ///< the user interrupted twice
+  std::optional<Clock::time_point> give_up_at_;  ///< when hosts are waited for no longer, then
+  bool flushing_ = false;                        ///< only output is left to write
   std::string unwritten_;  ///< why standard output is not whole; empty: it is, or its reader has gone
   std::vector<std::unique_ptr<HostRun>> hosts_;
   std::vector<std::size_t> host_of_;  ///< the index in hosts_ of each node's host

@@ -87,32 +87,6 @@ struct Directory : TemporaryDirectory {
               "[[role]]\nname = \"n\"\ncommand = [\"./large\"]\n");
   }
 
-  /// Returns a host "b" of one node that says it has started once there is a file "go", and that the node has ended
-  /// once there is "told".
-  std::string host_that_starts_late() {
-    write("welcome", hello());
-    write("prepared", encode_frame(AgentFrameKind::prepared, json_of(AgentPrepared{})));
-    write("started", encode_frame(AgentFrameKind::started, json_of(AgentStarted{{1}})));
-    write("ended", frame_of_node(AgentFrameKind::ended, 0, std::string(4, '\0')));
-    return host("b", "127.0.0.3", "",
-                "cat welcome; head -c 1 >/dev/null; cat prepared; exec 3<&0; cat <&3 >orders & "
-                "until [ -e go ]; do sleep 0.01; done; cat started; until [ -e told ]; do sleep 0.01; done; cat ended; "
-                "wait");
-  }
-
-  /// Returns whether that host is told to stop its node, within 5 s.
-  bool is_told_to_stop() const {
-    std::string fifteen;
-    put_u32(fifteen, SIGTERM);
-    const std::string order = frame_of_node(AgentFrameKind::signal, 0, fifteen);
-    const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-    while (read("orders").find(order) == std::string::npos) {
-      if (std::chrono::steady_clock::now() >= due) return false;
-      std::this_thread::yield();
-    }
-    return true;
-  }
-
   /// Runs a cluster whose host "b" answers with `bytes` and then waits. Returns its output.
   TroupeRun::Result with_answer(const std::string& bytes) {
     std::ofstream(path() / "answer", std::ios::binary) << bytes;
@@ -372,48 +346,6 @@ BOOST_AUTO_TEST_CASE(a_host_is_asked_for_a_sign_of_life_after_each_piece_of_a_pr
     BOOST_TEST(static_cast<int>(order->kind) == static_cast<int>(AgentFrameKind::ping));
   }
   BOOST_TEST(pieces >= 5u);
-}
-
-BOOST_AUTO_TEST_CASE(a_node_is_told_to_stop_also_while_its_host_starts) {
-  auto run = up(host("a", "127.0.0.2") + host_that_starts_late() + role("bad", "exit 7", "hosts = [\"a\"]") +
-                role("good", "", "hosts = [\"b\"]"));
-  run.wait_for("[bad] exit status 7, pid ");
-  BOOST_TEST(is_told_to_stop());
-  write("go", "");
-  write("told", "");
-  const auto result = run.finish();
-  BOOST_TEST(result.status == 7);
-  BOOST_TEST(with(result.lines, "did not end").empty());
-  BOOST_TEST(run.all_gone());
-}
-
-BOOST_AUTO_TEST_CASE(an_interrupt_leaves_nodes_their_time_also_while_another_host_starts) {
-  auto run = up(host("a", "127.0.0.2") + host_that_starts_late() + role("first", kPolite, "hosts = [\"a\"]") +
-                role("second", "", "hosts = [\"b\"]"));
-  run.wait_for("[first] ready");
-  run.signal(SIGINT);
-  BOOST_TEST(is_told_to_stop());
-  write("go", "");
-  write("told", "");
-  const auto result = run.finish();
-  BOOST_TEST(result.status == 130);
-  BOOST_TEST(with(result.lines, "[first] bye").size() == 1u);
-  BOOST_TEST(with(result.lines, "started in").empty());
-  BOOST_TEST(result.last() == "[troupe] ended by SIGINT");
-  BOOST_TEST(run.all_gone());
-}
-
-BOOST_AUTO_TEST_CASE(a_second_interrupt_does_not_wait_for_a_host_that_starts) {
-  auto run = up(host("a", "127.0.0.2") + host_that_starts_late() + role("first", kPolite, "hosts = [\"a\"]") +
-                role("second", "", "hosts = [\"b\"]"));
-  run.wait_for("[first] ready");
-  run.signal(SIGINT);
-  run.wait_for("stopping 2 nodes");
-  run.signal(SIGINT);
-  const auto result = run.finish();
-  BOOST_TEST(result.status == 130);
-  BOOST_TEST(with(result.lines, "killing").size() == 1u);
-  BOOST_TEST(run.all_gone());
 }
 
 // As while debugging, when other hosts take long to connect: an agent without orders ends after a minute of silence.
