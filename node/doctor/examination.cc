@@ -256,7 +256,8 @@ void Examination::ask(const std::vector<Host*>& hosts, const Question& question)
   while (std::ranges::any_of(hosts, is_asked) && Clock::now() < due) turn(due);
   for (Host* host : hosts) {
     if (is_asked(host)) {
-      host->give_up(fmt::format("no answer to {} within {}", question.name, shown(options_.patience)),
+      host->give_up(fmt::format("no answer to {} within {}{}", question.name, shown(options_.patience),
+                                host->remote().being_at()),
                     "is the host busy, or out of memory? --timeout gives it more time");
     }
     const auto answer = host->take_answer();

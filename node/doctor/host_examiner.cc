@@ -69,7 +69,7 @@ void HostExaminer::tell_time() {
 void HostExaminer::listen(const ListenOrder& order) {
   Listening answer;
   try {
-    answer = listener_.emplace(order, variables_).listening();
+    answer = listener_.emplace(order, variables_, look_up_).listening();
   } catch (const std::invalid_argument& error) {
     answer.problem = error.what();
   } catch (const std::system_error& error) {

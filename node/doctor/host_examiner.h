@@ -15,6 +15,7 @@
 #include "node/doctor/reach_attempts.h"
 #include "node/doctor/reach_listener.h"
 #include "node/hosts/agent_frames.h"
+#include "node/hosts/host_address.h"
 
 namespace troupe::detail {
 
@@ -25,7 +26,8 @@ class HostExaminer {
   using Send = std::function<void(AgentFrameKind kind, std::string_view body)>;
 
   /// `variables`: of the agent. REQUIRES: they outlive it. `send` takes the answers.
-  HostExaminer(const Variables& variables, Send send) : variables_(variables), send_(std::move(send)) {}
+  HostExaminer(const Variables& variables, Send send, NameLookup look_up = {})
+      : variables_(variables), send_(std::move(send)), look_up_(std::move(look_up)) {}
 
   /// Returns whether obey() knows orders of this kind.
   [[nodiscard]] static bool knows(AgentFrameKind kind);
@@ -50,6 +52,7 @@ class HostExaminer {
 
   const Variables& variables_;
   Send send_;
+  NameLookup look_up_;
   std::optional<ReachListener> listener_;
   std::optional<ReachAttempts> attempts_;
   std::size_t first_attempt_ = 0;  ///< in what the last add_polled added

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "node/doctor/free_ports.h"
-#include "node/hosts/host_address.h"
 #include "node/launch/reserved_port.h"
 
 namespace troupe::detail {
@@ -21,9 +20,10 @@ namespace {
 constexpr int kWaitingMax = 256;
 constexpr int kAnsweredPerTurn = 256;
 
-std::string address_of(const ListenOrder& order, const Variables& variables) {
-  if (order.first.empty()) return seed_address({order.address, order.toward, order.network, variables});
-  return node_address(order.address, order.first, order.network);
+std::string address_of(const ListenOrder& order, const Variables& variables, const NameLookup& look_up) {
+  constexpr std::string_view kSetting = "host.address";
+  if (!order.first.empty()) return node_address(order.address, order.first, order.network, kSetting, look_up);
+  return seed_address({order.address, order.toward, order.network, variables, kSetting, look_up});
 }
 
 /// Makes a reserved port listen.
@@ -43,8 +43,9 @@ FileDescriptor datagrams_at(const std::string& host, int port) {
 
 }  // namespace
 
-ReachListener::ReachListener(const ListenOrder& order, const Variables& variables) : token_(order.token) {
-  listening_.address = address_of(order, variables);
+ReachListener::ReachListener(const ListenOrder& order, const Variables& variables, const NameLookup& look_up)
+    : token_(order.token) {
+  listening_.address = address_of(order, variables, look_up);
   const auto ports = PortRange::parse(order.ports);
   const auto stream_ports = PortRange::parse(order.stream_ports);
   if (ports) listening_.ports = count_free_ports(listening_.address, *ports, PortKind::tcp_and_udp);

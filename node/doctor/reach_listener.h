@@ -9,6 +9,7 @@
 #include "node/config/settings.h"
 #include "node/doctor/doctor_messages.h"
 #include "node/file_descriptor.h"
+#include "node/hosts/host_address.h"
 #include "node/port_range.h"
 
 namespace troupe::detail {
@@ -19,7 +20,7 @@ class ReachListener {
  public:
   /// Listens as `order` says. Blocks as long as the system's resolver does. Throws std::invalid_argument for an address
   /// that others cannot reach, std::system_error if there is no port.
-  ReachListener(const ListenOrder& order, const Variables& variables);
+  ReachListener(const ListenOrder& order, const Variables& variables, const NameLookup& look_up = {});
 
   [[nodiscard]] const Listening& listening() const { return listening_; }
 

@@ -108,9 +108,13 @@ class Agent {
   void send(AgentFrameKind kind, std::string_view body) { out_.push(encode_frame(kind, body)); }
 
   /// An order takes long. The launcher's pings wait meanwhile, so the answer to one comes first.
-  void say_that_it_works() {
-    send(AgentFrameKind::pong, "");
+  void say_that_it_works(std::string_view at = "") {
+    send(AgentFrameKind::pong, at);
     (void)out_.write_some(output_);
+  }
+
+  NameLookup look_up() {
+    return {.before = [this](std::string_view name) { say_that_it_works(fmt::format("looks up {}", name)); }};
   }
 
   /// Tells the launcher why, as long as it listens, and ends.
@@ -321,7 +325,8 @@ class Agent {
 
   void reserve(const AgentSeed& wanted) {
     try {
-      const std::string host = seed_address({wanted.address, wanted.toward, network_, options_.variables});
+      const std::string host =
+          seed_address({wanted.address, wanted.toward, network_, options_.variables, "host.address", look_up()});
       reserved_ = reserve_port(host, wanted.port, PortRange::parse(wanted.ports));
       seed_ = TcpPlace{host, reserved_.number}.text();
     } catch (const std::invalid_argument& error) {
@@ -369,7 +374,7 @@ class Agent {
     std::string address;
     try {
       if (order.seed.starts_with("tcp://"))
-        address = TcpPlace{node_address(order.address, order.seed, network_), "*"}.text();
+        address = TcpPlace{node_address(order.address, order.seed, network_, "host.address", look_up()), "*"}.text();
     } catch (const std::invalid_argument& error) {
       throw Refusal{{error.what()}};
     }
@@ -433,7 +438,8 @@ class Agent {
     Clock::time_point due;
   };
   std::vector<Asked> asked_;  ///< the first is due first
-  HostExaminer examiner_{options_.variables, [this](AgentFrameKind kind, std::string_view body) { send(kind, body); }};
+  HostExaminer examiner_{options_.variables, [this](AgentFrameKind kind, std::string_view body) { send(kind, body); },
+                         look_up()};
   std::array<std::byte, 32> secret_{};
   bool has_secret_ = false;
   std::vector<KeyRing> keys_;                         ///< of the nodes to start

@@ -43,7 +43,7 @@ enum class AgentFrameKind : std::uint8_t {
   lost = 77,    ///< u32 node | u8 stream | u64 lines | u64 bytes: dropped before the next output of this stream
   ended = 70,   ///< u32 node | i32 wait status
   answer = 71,  ///< u64 id | u8 1 for an answer, 0 for a problem | text
-  pong = 72,    ///< empty
+  pong = 72,    ///< a text, what the agent is at before it reads on: "looks up NAME"; empty: nothing that takes long
   time = 73,    ///< u64 microseconds since 1970 by the host's clock
   facts = 74,
   listening = 75,

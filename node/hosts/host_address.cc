@@ -27,9 +27,9 @@ std::string checked_address(const std::string& numbers, std::string_view named, 
   return numbers;
 }
 
-std::optional<std::string> numbers_if_known(const std::string& name) {
+std::optional<std::string> numbers_if_known(const std::string& name, const NameLookup& look_up) {
   try {
-    return numbers_of(name);
+    return look_up(name);
   } catch (const std::invalid_argument&) {
     return std::nullopt;
   }
@@ -40,16 +40,24 @@ bool may_be_reached(const std::string& address) { return !is_loopback(address) &
 
 }  // namespace
 
+std::string NameLookup::operator()(const std::string& name) const {
+  if (before) before(name);
+  return numbers ? numbers(name) : numbers_of(name);
+}
+
 std::string seed_address(const SeedAddressRequest& request) {
   if (!request.address.empty()) {
-    return checked_address(numbers_of(std::string(request.address)),
+    return checked_address(request.look_up(std::string(request.address)),
                            fmt::format("{} = \"{}\"", request.setting, request.address), request.network,
                            request.setting);
   }
   if (request.network == "loopback") return "127.0.0.1";
   if (const std::string ssh = address_of_ssh(request.variables); !ssh.empty() && may_be_reached(ssh)) return ssh;
+  std::size_t unknown = 0;
   for (const std::string& name : request.toward) {
-    const auto numbers = numbers_if_known(name);
+    if (unknown == SeedAddressRequest::kUnknownMax) break;
+    const auto numbers = numbers_if_known(name, request.look_up);
+    if (!numbers) ++unknown;
     const auto own = numbers ? own_address_toward(*numbers) : std::nullopt;
     if (own && may_be_reached(*own)) return *own;
   }
@@ -58,9 +66,9 @@ std::string seed_address(const SeedAddressRequest& request) {
 }
 
 std::string node_address(std::string_view address, std::string_view seed, std::string_view network,
-                         std::string_view setting) {
+                         std::string_view setting, const NameLookup& look_up) {
   if (!address.empty()) {
-    return checked_address(numbers_of(std::string(address)), fmt::format("{} = \"{}\"", setting, address), network,
+    return checked_address(look_up(std::string(address)), fmt::format("{} = \"{}\"", setting, address), network,
                            setting);
   }
   const auto place = TcpPlace::parse(seed);

@@ -17,9 +17,11 @@
 namespace troupe::detail {
 namespace {
 
-constexpr std::size_t kPieceMax = 16 << 10;  // of a program: over a slow link, one arrives within the lease
-constexpr std::size_t kOrdersMax = 1 << 20;  // copying waits beyond it
-constexpr std::size_t kSshLineMax = 4096;    // of ssh; longer ones are cut
+constexpr std::size_t kPieceMax = 16 << 10;            // of a program: over a slow link, one arrives within the lease
+constexpr std::size_t kOrdersMax = 1 << 20;            // copying waits beyond it
+constexpr std::size_t kSshLineMax = 4096;              // of ssh; longer ones are cut
+constexpr std::size_t kAtMax = 256;                    // bytes of what an agent says that it is at
+constexpr std::chrono::milliseconds kWorkMax{60'000};  // until an agent that prepares or starts must have said a word
 constexpr int kPingsPerLease = 4;
 constexpr std::chrono::seconds kPingsApart{15};  // at most: an agent that has no lease yet ends after 60 s of silence
 
@@ -128,8 +130,8 @@ void RemoteHost::work(std::span<const pollfd> polled, Time now) {
   if (state_ == State::connecting && now >= due_) {
     return fail({fmt::format("no agent has answered within {} ms", options_.connect_max.count())});
   }
-  if (state_ != State::connecting && options_.lease.count() > 0 && now >= heard_ + options_.lease) {
-    return fail({fmt::format("no word from its agent for {} ms", options_.lease.count())});
+  if (const auto max = silence_max(); state_ != State::connecting && max.count() > 0 && now >= heard_ + max) {
+    return fail({fmt::format("no word from its agent for {} ms{}", max.count(), being_at())});
   }
   if (state_ != State::connecting && !closing_ && now >= pinged_ + pings_apart()) {
     pinged_ = now;
@@ -170,8 +172,19 @@ std::optional<RemoteHost::Time> RemoteHost::next_due() const {
   if (state_ == State::connecting) return due_;
   std::optional<Time> due;
   if (!closing_) due = pinged_ + pings_apart();
-  if (options_.lease.count() > 0) due = std::min(due.value_or(Time::max()), heard_ + options_.lease);
+  if (const auto max = silence_max(); max.count() > 0) due = std::min(due.value_or(Time::max()), heard_ + max);
   return due;
+}
+
+/// Returns after how long a silence the host is given up; 0: never. An agent that prepares or starts waits for its
+/// system's resolver and disks.
+std::chrono::milliseconds RemoteHost::silence_max() const {
+  const bool works = state_ == State::preparing || state_ == State::starting;
+  return works && options_.lease.count() > 0 ? std::max(options_.lease, kWorkMax) : options_.lease;
+}
+
+std::string RemoteHost::being_at() const {
+  return at_.empty() ? "" : fmt::format("; it {}: does its resolver answer? host.address may be a number", at_);
 }
 
 std::chrono::milliseconds RemoteHost::pings_apart() const {
@@ -243,6 +256,7 @@ void RemoteHost::take(std::string_view bytes, Time now) {
 
 void RemoteHost::obey(const AgentFrame& frame) {
   std::string_view body = frame.body;
+  at_ = frame.kind == AgentFrameKind::pong ? body.substr(0, kAtMax) : "";
   if (options_.take && options_.take(frame)) return;
   switch (frame.kind) {
     case AgentFrameKind::welcome: return welcome(body);

@@ -54,6 +54,9 @@ class RemoteHost : public HostRun {
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] const HostPlan& plan() const { return options_.plan; }
 
+  /// Returns "; it looks up NAME", for a report of silence: what the agent has said that it is at. Empty: nothing.
+  [[nodiscard]] std::string being_at() const;
+
   /// Runs the agent, by ssh for example.
   void connect(Time now);
 
@@ -87,6 +90,7 @@ class RemoteHost : public HostRun {
 
  private:
   [[nodiscard]] std::chrono::milliseconds pings_apart() const;
+  [[nodiscard]] std::chrono::milliseconds silence_max() const;
   void send(AgentFrameKind kind, std::string_view body);
   void read(Output stream, Time now);
   void take(std::string_view bytes, Time now);
@@ -116,9 +120,10 @@ class RemoteHost : public HostRun {
   std::array<int, 2> polled_{-1, -1};      ///< the agent's outputs in the last add_polled, by position; -1: not there
   std::array<std::string, 2> unfinished_;  ///< lines that are not a node's, by stream
   std::string last_line_;
-  Time heard_{};   ///< the agent, last
-  Time pinged_{};  ///< when the last ping was sent
-  Time due_{};     ///< of the welcome
+  std::string at_;  ///< of the last pong
+  Time heard_{};    ///< the agent, last
+  Time pinged_{};   ///< when the last ping was sent
+  Time due_{};      ///< of the welcome
   std::string seed_;
   std::vector<int> pids_;
   std::vector<bool> running_;  ///< of each node of the plan

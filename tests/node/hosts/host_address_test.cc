@@ -81,6 +81,26 @@ BOOST_AUTO_TEST_CASE(all_addresses_at_once_are_refused) {
   }
 }
 
+// Each name takes as long as the resolver waits for an answer.
+BOOST_AUTO_TEST_CASE(a_resolver_that_does_not_answer_is_asked_for_few_names_and_each_is_told_before) {
+  std::vector<std::string> events;
+  const NameLookup look_up{.before = [&](std::string_view name) { events.push_back("before " + std::string(name)); },
+                           .numbers = [&](const std::string& name) -> std::string {
+                             events.push_back(name);
+                             throw std::invalid_argument("no answer");
+                           }};
+  const Variables variables;
+  const std::vector<std::string> toward{"a", "b", "c", "d", "e"};
+  BOOST_TEST(error_of([&] {
+               return seed_address({"", toward, "trusted", variables, "host.address", look_up});
+             }) == "no address of this host is known that others reach: set host.address");
+  const std::vector<std::string> expected{"before a", "a", "before b", "b", "before c", "c"};
+  BOOST_TEST(events == expected, boost::test_tools::per_element());
+  BOOST_TEST(error_of([&] { return node_address("name", "tcp://10.0.0.1:9", "trusted", "host.address", look_up); }) ==
+             "no answer");
+  BOOST_TEST(events.back() == "name");
+}
+
 BOOST_AUTO_TEST_CASE(names_that_do_not_exist_are_refused_with_the_reason) {
   BOOST_TEST(!error_of([] { return seed_of("no such host", "trusted"); }).empty());
   BOOST_TEST(error_of([] { return node_address("", "ipc://x", "trusted"); }) ==

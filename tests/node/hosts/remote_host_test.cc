@@ -381,6 +381,46 @@ BOOST_AUTO_TEST_CASE(an_agent_that_waits_for_other_hosts_hears_from_its_launcher
   BOOST_TEST(!read("heard").empty());
 }
 
+// As one whose resolver does not answer: with a lease of 10 s, that is no silence of the agent.
+BOOST_AUTO_TEST_CASE(an_agent_that_looks_up_a_name_has_a_minute_and_then_the_name_is_told) {
+  write("welcome", hello());
+  write("pong", encode_frame(AgentFrameKind::pong, "looks up b.example"));
+  HostPlan plan;
+  plan.agent = {"/bin/sh", "-c",
+                "cd '" + path().string() + "'; cat welcome; head -c 1 >heard; cat pong; exec sleep 1000"};
+  std::vector<std::string> problems;
+  const ProcessGuard guard;
+  RemoteHost host({.plan = plan,
+                   .variables = process_variables(),
+                   .lease = std::chrono::seconds(10),
+                   .connect_max = std::chrono::seconds(20),
+                   .version = TROUPE_VERSION,
+                   .say = [](std::string_view) {},
+                   .complain = [&](std::string_view problem) { problems.emplace_back(problem); }},
+                  guard, {});
+  const auto begin = std::chrono::steady_clock::now();
+  host.connect(begin);
+  while (host.being_at().empty()) {
+    std::vector<pollfd> polled;
+    host.add_polled(polled, HostRun::Reading::on);
+    BOOST_TEST_REQUIRE(::poll(polled.data(), polled.size(), 10'000) > 0);
+    host.work(polled, begin);
+    if (host.state() == RemoteHost::State::welcomed) host.prepare(begin);
+  }
+  const auto work_after = [&](std::chrono::seconds time) {
+    std::vector<pollfd> polled;
+    host.add_polled(polled, HostRun::Reading::on);
+    host.work(polled, begin + time);
+  };
+  work_after(std::chrono::seconds(59));
+  BOOST_TEST((host.state() == RemoteHost::State::preparing));
+  work_after(std::chrono::seconds(60));
+  BOOST_TEST(
+      problems == std::vector<std::string>{"no word from its agent for 60000 ms; it looks up b.example: does its "
+                                           "resolver answer? host.address may be a number"},
+      boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(nodes_of_other_hosts_are_asked_by_way_of_the_launcher) {
   auto run = up(kTwoHosts + role("n", "echo id $TROUPE_CLUSTER_ID; exec sleep 1000", "count = 2"));
   const std::string id = after(run.wait_for("[n/1] id "), "id ");
