@@ -251,8 +251,10 @@ class Agent {
     for (const NodeEnd& end : ends) {
       std::string body;
       put_u32(body, static_cast<std::uint32_t>(end.node));
-      put_u32(body, static_cast<std::uint32_t>(end.status.wait_status()));
       backlog_.push_end(end.node, Output::out, body);
+      put_u32(body, static_cast<std::uint32_t>(end.status.wait_status()));
+      body.push_back(stopping_ ? '\0' : '\1');
+      send(AgentFrameKind::exited, body);  // others may fail because of it: its output must not hide that
     }
   }
 
@@ -288,6 +290,7 @@ class Agent {
       case AgentFrameKind::start: return start(parse_body<AgentStart>(body));
       case AgentFrameKind::question: return ask(body);
       case AgentFrameKind::ping: return send(AgentFrameKind::pong, "");
+      case AgentFrameKind::stopping: stopping_ = true; return;
       case AgentFrameKind::hold:
         held_until_ = take_u8(body) == 1 ? std::optional(Clock::now() + LogBacklog::kPatience) : std::nullopt;
         return;
@@ -427,6 +430,7 @@ class Agent {
   PipeWriter out_;
   LogBacklog backlog_;                           ///< output of nodes; its words are bodies of `ended`
   std::optional<Clock::time_point> held_until_;  ///< nodes that print wait by the launcher's wish
+  bool stopping_ = false;                        ///< the launcher has said so
   ReservedPort reserved_;
   std::string seed_;     ///< where the first node will listen, if it is here
   std::string network_;  ///< as in cluster.network

@@ -16,7 +16,7 @@
 
 namespace troupe::detail {
 
-inline constexpr std::string_view kAgentGreeting = "\x1etroupe-agent 3\x1e\n";
+inline constexpr std::string_view kAgentGreeting = "\x1etroupe-agent 4\x1e\n";
 
 /// The kinds of frames. Bodies are JSON unless said otherwise; see agent_messages.h.
 enum class AgentFrameKind : std::uint8_t {
@@ -25,13 +25,14 @@ enum class AgentFrameKind : std::uint8_t {
   program = 2,  ///< u32 index of the program | a piece of its contents, in order; an empty piece ends it
   secret = 3,   ///< the cluster's 32 secret bytes
   start = 4,
-  keys = 8,      ///< u32 node | its key ring; before start
-  signal = 5,    ///< u32 node | i32 signal
-  question = 6,  ///< u64 id | u32 node | a question for its control socket
-  ping = 7,      ///< empty
-  hold = 13,     ///< u8 1: nodes that print wait, for LogBacklog::kPatience at most; 0: no longer
-  clock = 9,     ///< empty; from here on of `troupe doctor`: see node/doctor/doctor_messages.h
-  examine = 10,  ///< empty
+  keys = 8,       ///< u32 node | its key ring; before start
+  signal = 5,     ///< u32 node | i32 signal
+  question = 6,   ///< u64 id | u32 node | a question for its control socket
+  ping = 7,       ///< empty
+  stopping = 14,  ///< empty: nodes are told to stop from now on; a node that has ended before ended by itself
+  hold = 13,      ///< u8 1: nodes that print wait, for LogBacklog::kPatience at most; 0: no longer
+  clock = 9,      ///< empty; from here on of `troupe doctor`: see node/doctor/doctor_messages.h
+  examine = 10,   ///< empty
   listen = 11,
   reach = 12,
   // from the agent
@@ -41,7 +42,8 @@ enum class AgentFrameKind : std::uint8_t {
   refused = 68,
   output = 69,  ///< u32 node | u8 stream (Output) | bytes
   lost = 77,    ///< u32 node | u8 stream | u64 lines | u64 bytes: dropped before the next output of this stream
-  ended = 70,   ///< u32 node | i32 wait status
+  exited = 78,  ///< u32 node | i32 wait status | u8 1: before `stopping` came; does not wait for the node's output
+  ended = 70,   ///< u32 node: it has exited, and all its output came before
   answer = 71,  ///< u64 id | u8 1 for an answer, 0 for a problem | text
   pong = 72,    ///< a text, what the agent is at before it reads on: "looks up NAME"; empty: nothing that takes long
   time = 73,    ///< u64 microseconds since 1970 by the host's clock

@@ -9,8 +9,9 @@
 //      |  --- secret, keys, start ----> |   which nodes
 //      |  <-- started ------------------|
 //      |  <-- output, lost, ended ... --|
+//      |  <-- exited ... ---------------|   before output that waits
 //      |  --- hold ... ---------------> |   whether nodes that print wait
-//      |  --- signal ... -------------> |
+//      |  --- stopping, signal ... ---> |
 //      |  <-- pong --- ping ----------> |   each side gives the other up after a silence of the cluster's lease
 //
 // `troupe doctor` asks other things first: node/doctor/doctor_messages.h.

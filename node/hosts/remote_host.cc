@@ -41,6 +41,7 @@ std::string_view hint_for(ExitStatus status, std::string_view last_line) {
 RemoteHost::RemoteHost(Options options, const ProcessGuard& guard, HostEvents events)
     : options_(std::move(options)), guard_(guard), events_(std::move(events)) {
   running_.assign(options_.plan.nodes.size(), false);
+  incomplete_ = running_;
 }
 
 void RemoteHost::connect(Time now) {
@@ -100,7 +101,8 @@ void RemoteHost::close() {
 }
 
 void RemoteHost::give_up() {
-  if (std::ranges::count(running_, true) > 0) fail({"it has not said that its nodes were killed"});
+  if (std::ranges::count(running_, true) > 0) return fail({"it has not said that its nodes were killed"});
+  if (std::ranges::count(incomplete_, true) > 0) fail({});
 }
 
 void RemoteHost::add_polled(std::vector<pollfd>& polled, Reading reading) {
@@ -192,6 +194,10 @@ std::chrono::milliseconds RemoteHost::pings_apart() const {
                                     : kPingsApart;
 }
 
+void RemoteHost::say_that_nodes_stop() {
+  if (state_ == State::starting || state_ == State::running) send(AgentFrameKind::stopping, "");
+}
+
 void RemoteHost::send(std::size_t rank, int signal) {
   const std::size_t node = local(rank);
   if (state_ != State::starting && !running_[node]) return;
@@ -263,6 +269,7 @@ void RemoteHost::obey(const AgentFrame& frame) {
     case AgentFrameKind::prepared: return take_prepared(body);
     case AgentFrameKind::started: return take_started(body);
     case AgentFrameKind::refused: return fail(parse_body<AgentRefused>(body).problems);
+    case AgentFrameKind::exited: return take_exit(body);
     case AgentFrameKind::ended: return take_end(body);
     case AgentFrameKind::answer: return take_answer(body);
     case AgentFrameKind::pong: return;
@@ -331,16 +338,27 @@ void RemoteHost::take_started(std::string_view body) {
   }
   pids_ = std::move(answer.pids);
   running_.assign(running_.size(), true);
+  incomplete_ = running_;
   state_ = State::running;
+}
+
+void RemoteHost::take_exit(std::string_view body) {
+  const std::uint32_t node = take_u32(body);
+  const std::size_t rank = rank_of(node);
+  const auto status = static_cast<int>(take_u32(body));
+  const bool before_stop = take_u8(body) == 1;
+  if (!running_[node]) throw AgentProtocolError(fmt::format("node {} exited twice", node));
+  running_[node] = false;
+  events_.ended({{rank, ExitStatus(status & 0xffff), before_stop ? BeforeStop::yes : BeforeStop::no}});
 }
 
 void RemoteHost::take_end(std::string_view body) {
   const std::uint32_t node = take_u32(body);
   const std::size_t rank = rank_of(node);
-  const auto status = static_cast<int>(take_u32(body));
-  if (!running_[node]) throw AgentProtocolError(fmt::format("node {} ended twice", node));
-  running_[node] = false;
-  events_.ended({{rank, ExitStatus(status & 0xffff)}});
+  if (running_[node]) throw AgentProtocolError(fmt::format("node {} ended before it exited", node));
+  if (!incomplete_[node]) throw AgentProtocolError(fmt::format("node {} ended twice", node));
+  incomplete_[node] = false;
+  events_.complete(rank);
 }
 
 void RemoteHost::take_answer(std::string_view body) {
@@ -375,6 +393,10 @@ void RemoteHost::fail(const std::vector<std::string>& problems) {
     if (running_[i]) lost.push_back({options_.plan.nodes[i], ExitStatus::lost_with_host()});
   }
   running_.assign(running_.size(), false);
+  for (std::size_t i = 0; i < incomplete_.size(); ++i) {
+    if (incomplete_[i]) events_.complete(options_.plan.nodes[i]);
+  }
+  incomplete_.assign(incomplete_.size(), false);
   if (!lost.empty()) events_.ended(lost);
 }
 

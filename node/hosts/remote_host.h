@@ -84,6 +84,7 @@ class RemoteHost : public HostRun {
   void child_ended() override;
   [[nodiscard]] bool has(pid_t pid) const override { return agent_ && agent_->is(pid); }
   [[nodiscard]] std::optional<Time> next_due() const override;
+  void say_that_nodes_stop() override;
   void send(std::size_t rank, int signal) override;
   [[nodiscard]] bool ask(std::size_t rank, std::string_view question, std::uint64_t id) override;
   [[nodiscard]] pid_t pid(std::size_t rank) const override;
@@ -98,6 +99,7 @@ class RemoteHost : public HostRun {
   void welcome(std::string_view body);
   void take_prepared(std::string_view body);
   void take_started(std::string_view body);
+  void take_exit(std::string_view body);
   void take_end(std::string_view body);
   void take_answer(std::string_view body);
   void copy_some();
@@ -126,7 +128,8 @@ class RemoteHost : public HostRun {
   Time due_{};      ///< of the welcome
   std::string seed_;
   std::vector<int> pids_;
-  std::vector<bool> running_;  ///< of each node of the plan
+  std::vector<bool> running_;     ///< of each node of the plan
+  std::vector<bool> incomplete_;  ///< of each node: it was started, and its output may still come
   struct Copying {
     std::vector<std::size_t> programs;  ///< that the host lacks, the next first
     FileDescriptor file;

@@ -25,8 +25,10 @@ struct HostEvents {
   TakeOutput output;
   /// Output of a node was dropped on its host; it stood before what `output` brings next of this stream.
   std::function<void(const LogLoss& loss)> lost;
-  /// These nodes have ended; their output came before.
+  /// These nodes have ended. Their output may still come.
   std::function<void(const std::vector<NodeEnd>& ends)> ended;
+  /// All output of this node has come that will.
+  std::function<void(std::size_t node)> complete;
   /// The answer to question `id`, or JSON with the reason why there is none.
   std::function<void(std::uint64_t id, std::string text)> answered;
 };
@@ -54,6 +56,9 @@ class HostRun {
   /// Returns when work() is next needed without an event; nullopt: never.
   [[nodiscard]] virtual std::optional<Time> next_due() const = 0;
 
+  /// Nodes are told to stop from now on, because one has failed or the user interrupts.
+  virtual void say_that_nodes_stop() = 0;
+
   /// Sends `signal` to node `rank`, which is on this host: once it runs, if it is being started. Does nothing once it
   /// has ended.
   virtual void send(std::size_t rank, int signal) = 0;
@@ -79,10 +84,13 @@ class LocalHost : public HostRun {
   }
   void work(std::span<const pollfd> polled, Time /*now*/) override { nodes_.read(polled, events_.output); }
   void child_ended() override {
-    if (const std::vector<NodeEnd> ends = nodes_.take_ends(events_.output); !ends.empty()) events_.ended(ends);
+    const std::vector<NodeEnd> ends = nodes_.take_ends(events_.output);
+    for (const NodeEnd& end : ends) events_.complete(end.node);
+    if (!ends.empty()) events_.ended(ends);
   }
   [[nodiscard]] bool has(pid_t pid) const override { return nodes_.has(pid); }
   [[nodiscard]] std::optional<Time> next_due() const override { return std::nullopt; }
+  void say_that_nodes_stop() override {}
   void send(std::size_t rank, int signal) override { nodes_.send(rank, signal); }
   [[nodiscard]] bool ask(std::size_t, std::string_view, std::uint64_t) override { return false; }
   [[nodiscard]] pid_t pid(std::size_t rank) const override { return nodes_.pid(rank); }

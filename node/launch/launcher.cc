@@ -122,7 +122,8 @@ class Launcher {
         logs_(options.log_dir, names(plan_)),
         stop_timeout_(config.node.shutdown_timeout + kMargin),
         rules_(policies(plan_), stop_timeout_),
-        ends_(plan_.nodes.size()) {}
+        ends_(plan_.nodes.size()),
+        incomplete_(plan_.nodes.size()) {}
 
   int run() {
     if (const auto status = start_all()) {
@@ -131,7 +132,7 @@ class Launcher {
     }
     if (!rules_.interrupt()) say_that_it_started();
     open_control();
-    while (!rules_.finished()) {
+    while (!rules_.finished() || incomplete_ > 0) {
       turn(give_up_at_);
       if (give_up_at_ && Clock::now() >= *give_up_at_) give_hosts_up();
     }
@@ -214,6 +215,11 @@ class Launcher {
         .output = [this](std::size_t node, Output stream, std::string_view bytes) { take_output(node, stream, bytes); },
         .lost = [this](const LogLoss& loss) { take_loss(loss); },
         .ended = [this](const std::vector<NodeEnd>& ends) { take_ends(ends); },
+        .complete =
+            [this](std::size_t node) {
+              view_.end(node);
+              --incomplete_;
+            },
         .answered =
             [this](std::uint64_t id, std::string text) {
               if (control_) control_->take_answer(id, std::move(text));
@@ -415,12 +421,13 @@ class Launcher {
   }
 
   void take_ends(const std::vector<NodeEnd>& ends) {
-    for (const auto& [node, status] : ends) {
-      view_.end(node);
+    for (const auto& [node, status, before_stop] : ends) {
       ends_[node] = status.text();
       const bool was_stopping = rules_.stopping();
-      const SignalOrders orders = rules_.on_exit(node, status, Clock::now());
-      if (!status.ok() && !rules_.was_told(node) && !rules_.finished()) {
+      const SignalOrders orders = rules_.on_exit(node, status, Clock::now(), before_stop);
+      const auto& failure = rules_.first_failure();
+      const bool is_said_last = rules_.finished() && failure && failure->node == node;
+      if (!status.ok() && !rules_.was_told(node) && !is_said_last) {
         view_.say(Output::err, ending(node, status), Tone::failure);
       }
       if (rules_.stopping() && !was_stopping && !rules_.finished()) {
@@ -457,7 +464,10 @@ class Launcher {
   }
 
   void interrupt(int signal, std::string_view why) {
-    if (nothing_runs()) return drop_output();
+    if (nothing_runs()) {
+      give_hosts_up();
+      return drop_output();
+    }
     const bool again = rules_.interrupt().has_value();
     if (again && !std::exchange(killing_, true)) give_up_at_ = Clock::now() + kCloseMax;
     const std::string names = count_of(rules_.running(), "node");
@@ -469,6 +479,9 @@ class Launcher {
   }
 
   void carry_out(const SignalOrders& orders) {
+    if (rules_.stopping() && !std::exchange(told_hosts_, true)) {
+      for (const auto& host : hosts_) host->say_that_nodes_stop();
+    }
     for (const SignalOrder& order : orders) {
       if (order.signal == SIGKILL && !killing_) {
         view_.say(Output::err,
@@ -549,6 +562,8 @@ class Launcher {
   std::vector<std::unique_ptr<HostRun>> hosts_;
   std::vector<std::size_t> host_of_;  ///< the index in hosts_ of each node's host
   std::vector<std::string> ends_;     ///< of each node, empty while it runs
+  std::size_t incomplete_;            ///< nodes whose output may still come
+  bool told_hosts_ = false;           ///< that nodes are told to stop
   std::optional<ControlListener> control_;
 };
 

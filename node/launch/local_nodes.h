@@ -24,6 +24,7 @@ namespace troupe::detail {
 struct NodeEnd {
   std::size_t node;
   ExitStatus status;
+  BeforeStop before_stop = BeforeStop::no;
 };
 
 /// Receives output that a node has printed.

@@ -33,14 +33,25 @@ Supervision::Supervision(std::vector<OnExit> nodes, std::chrono::milliseconds st
   for (const OnExit on_exit : nodes) nodes_.push_back({.on_exit = on_exit, .told_at = {}});
 }
 
-SignalOrders Supervision::on_exit(std::size_t node, ExitStatus status, SupervisionTime now) {
+SignalOrders Supervision::on_exit(std::size_t node, ExitStatus status, SupervisionTime now, BeforeStop before_stop) {
   Node& ended = nodes_[node];
   if (!ended.running) return {};
   ended.running = false;
   --running_;
-  if (!status.ok() && !ended.told_at && !first_failure_ && !interrupt_) first_failure_ = Failure{node, status};
-  if (!status.ok() && !ended.told_at && ended.on_exit == OnExit::stop_all) begin_to_stop();
+  if (before_stop == BeforeStop::yes) ended.told_at.reset();
+  if (!status.ok() && !ended.told_at) count_failure(node, status, before_stop);
   return on_time(now);
+}
+
+void Supervision::count_failure(std::size_t node, ExitStatus status, BeforeStop before_stop) {
+  const bool came_first = stopping_ && before_stop == BeforeStop::yes;
+  const bool is_cause = came_first && status.by_signal() && stopped_by_ && first_failure_->node == *stopped_by_ &&
+                        !first_failure_->status.by_signal();
+  const bool is_first = !first_failure_ && (!interrupt_ || came_first);
+  if (is_cause || is_first) first_failure_ = Failure{node, status};
+  if (nodes_[node].on_exit != OnExit::stop_all || stopping_) return;
+  stopped_by_ = node;
+  begin_to_stop();
 }
 
 SignalOrders Supervision::on_interrupt(int signal, SupervisionTime now) {

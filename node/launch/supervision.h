@@ -40,6 +40,10 @@ class ExitStatus {
   int wait_status_;
 };
 
+/// Whether a node had ended before its host knew that nodes are told to stop: no order to stop has reached it then,
+/// even if one was sent.
+enum class BeforeStop { no, yes };
+
 /// An order to send `signal` to `node`.
 struct SignalOrder {
   std::size_t node;
@@ -59,8 +63,10 @@ class Supervision {
   /// `stop_timeout`: the time limit of a node from its SIGTERM to its end.
   Supervision(std::vector<OnExit> nodes, std::chrono::milliseconds stop_timeout);
 
-  /// `node` has ended. A failure counts unless the node had been told to stop.
-  [[nodiscard]] SignalOrders on_exit(std::size_t node, ExitStatus status, SupervisionTime now);
+  /// `node` has ended. A failure counts unless the node had been told to stop. One by a signal that comes from before
+  /// the stop takes the place of the exit status for which nodes stop: as of several at once, that follows from it.
+  [[nodiscard]] SignalOrders on_exit(std::size_t node, ExitStatus status, SupervisionTime now,
+                                     BeforeStop before_stop = BeforeStop::no);
 
   /// The user interrupts: the first time all nodes are stopped, the second time killed.
   [[nodiscard]] SignalOrders on_interrupt(int signal, SupervisionTime now);
@@ -91,6 +97,7 @@ class Supervision {
     std::optional<SupervisionTime> told_at;
   };
 
+  void count_failure(std::size_t node, ExitStatus status, BeforeStop before_stop);
   void begin_to_stop();
   SignalOrders kill_all(SupervisionTime now);
   /// Returns the last running node that was not told to stop yet.
@@ -104,6 +111,7 @@ class Supervision {
   std::size_t running_;
   bool stopping_ = false;
   std::optional<Failure> first_failure_;
+  std::optional<std::size_t> stopped_by_;  ///< the node for whose failure nodes stop
   std::optional<int> interrupt_;
 };
 

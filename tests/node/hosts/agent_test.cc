@@ -137,11 +137,16 @@ BOOST_AUTO_TEST_CASE(a_node_runs_with_its_secret_and_its_end_is_told) {
   run.start("eval \"cat <&$TROUPE_SECRET_FD\"; exit 3");
   BOOST_CHECK(run.next()->kind == AgentFrameKind::prepared);
   BOOST_CHECK(run.next()->kind == AgentFrameKind::started);
-  const auto output = run.next();
+  std::optional<AgentFrame> output;
+  std::optional<AgentFrame> exited;
+  std::optional<AgentFrame> frame = run.next();
+  for (; frame && frame->kind != AgentFrameKind::ended; frame = run.next()) {
+    (frame->kind == AgentFrameKind::exited ? exited : output) = frame;
+  }
+  BOOST_TEST_REQUIRE((output && exited && frame));
   BOOST_TEST(output->body == std::string("\0\0\0\0\0", 5) + std::string(32, 's'));
-  const auto ended = run.next();
-  BOOST_CHECK(ended->kind == AgentFrameKind::ended);
-  BOOST_TEST(ended->body == body_of(0, 3 << 8));
+  BOOST_TEST(exited->body == body_of(0, 3 << 8) + '\1');
+  BOOST_TEST(frame->body == std::string(4, '\0'));
   run.close();
   BOOST_TEST(run.status() == 0);
 }
@@ -373,6 +378,41 @@ BOOST_AUTO_TEST_CASE(a_line_that_a_node_does_not_end_is_dropped_once_and_counted
   BOOST_TEST(run.status() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(an_end_is_told_before_output_that_waits) {
+  AgentRun run;
+  run.start("yes | head -c 1000000");
+  std::optional<AgentFrame> frame = run.next();
+  while (frame && frame->kind != AgentFrameKind::started) frame = run.next();
+  BOOST_TEST_REQUIRE(frame.has_value());
+  const int pid = parse_body<AgentStarted>(frame->body).pids.at(0);
+  const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(8);
+  while (::kill(pid, 0) == 0 && std::chrono::steady_clock::now() < due) (void)::poll(nullptr, 0, 1);
+  std::size_t before = 0;
+  std::size_t after = 0;
+  bool has_exited = false;
+  for (frame = run.next(); frame && frame->kind != AgentFrameKind::ended; frame = run.next()) {
+    if (frame->kind == AgentFrameKind::exited) has_exited = true;
+    else (has_exited ? after : before) += frame->body.size() - 5;
+  }
+  BOOST_TEST(before + after == 1'000'000U);
+  BOOST_TEST(after > 500'000U);  // what comes before lies in pipes, or is about to be written
+}
+
+BOOST_AUTO_TEST_CASE(an_end_tells_whether_the_agent_knew_before_that_nodes_stop) {
+  TemporaryDirectory directory;
+  const std::filesystem::path go = directory.path() / "go";
+  AgentRun run;
+  run.start("until [ -e " + go.string() + " ]; do sleep 0.01; done");
+  run.send(AgentFrameKind::stopping, "");
+  run.send(AgentFrameKind::ping, "");
+  std::optional<AgentFrame> frame = run.next();
+  while (frame && frame->kind != AgentFrameKind::pong) frame = run.next();
+  std::ofstream(go) << "";
+  while (frame && frame->kind != AgentFrameKind::exited) frame = run.next();
+  BOOST_TEST_REQUIRE(frame.has_value());
+  BOOST_TEST(frame->body == body_of(0, 0) + '\0');
+}
+
 BOOST_AUTO_TEST_CASE(nodes_wait_while_the_launcher_wishes) {
   TemporaryDirectory directory;
   const std::filesystem::path done = directory.path() / "done";
@@ -411,8 +451,8 @@ BOOST_AUTO_TEST_CASE(orphans_of_a_node_are_reaped_while_it_runs) {
   AgentRun run;
   run.start("pid=$( (sh -c 'echo $$' &) ); while [ -e /proc/$pid ]; do sleep 0.01; done");
   auto frame = run.next();
-  while (frame->kind != AgentFrameKind::ended) frame = run.next();
-  BOOST_TEST(frame->body == body_of(0, 0));
+  while (frame->kind != AgentFrameKind::exited) frame = run.next();
+  BOOST_TEST(frame->body == body_of(0, 0) + '\1');
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -48,7 +48,7 @@ struct Directory : RunDirectory {
     write("started", encode_frame(AgentFrameKind::started, json_of(AgentStarted{{1}})));
     std::string status;
     put_u32(status, wait_status);
-    write("ended", frame_of_node(AgentFrameKind::ended, status));
+    write("ended", frame_of_node(AgentFrameKind::exited, status + '\0') + frame_of_node(AgentFrameKind::ended));
     return host("b", "127.0.0.3",
                 "cat welcome; head -c 1 >/dev/null; cat prepared; exec 3<&0; cat <&3 >orders & "
                 "until [ -e go ]; do sleep 0.01; done; cat started; until [ -e told ]; do sleep 0.01; done; cat ended; "
@@ -130,6 +130,26 @@ BOOST_AUTO_TEST_CASE(a_second_interrupt_does_not_wait_for_a_host_that_says_nothi
   BOOST_TEST(result.status == 130);
   BOOST_TEST(with(result.lines, "[host b] it has not said that its nodes were killed").size() == 1u);
   BOOST_TEST(result.last() == "[troupe] ended by SIGINT");
+  BOOST_TEST(run.all_gone());
+}
+
+// A connection that carries the first words, and then nothing until there is a file "go".
+const std::string kStalls =
+    TROUPE_PROGRAM " agent | { dd bs=1 count=3000 2>/dev/null; until [ -e go ]; do sleep 0.01; done; exec cat; }";
+
+// Its peer fails because of the crash, and that is heard of first.
+BOOST_AUTO_TEST_CASE(a_crash_behind_a_slow_connection_is_the_first_failure) {
+  auto run = up_on_loopback(
+      host("a", "127.0.0.2", kTrueAgent) + host("b", "127.0.0.3", kStalls) +
+      role("peer", "until [ -e pid ]; do sleep 0.01; done; while [ -e /proc/$(cat pid) ]; do sleep 0.01; done; exit 1",
+           "hosts = [\"a\"]") +
+      role("crasher", "yes | head -c 1000000; echo $$ >new; mv new pid; kill -SEGV $$", "hosts = [\"b\"]"));
+  run.wait_for("[peer] exit status 1, pid ");
+  write("go", "");
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 139);
+  BOOST_TEST(result.last().starts_with("[crasher] killed by signal 11 (SIGSEGV), pid "));
+  BOOST_TEST(result.last().ends_with("; its last line: y"));
   BOOST_TEST(run.all_gone());
 }
 

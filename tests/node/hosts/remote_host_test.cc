@@ -502,10 +502,15 @@ BOOST_AUTO_TEST_CASE(an_agent_of_another_version_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(an_agent_that_lies_about_its_nodes_loses_them) {
-  const std::string ended = frame_of_node(AgentFrameKind::ended, 0, std::string(4, '\0'));
+  const std::string exited = frame_of_node(AgentFrameKind::exited, 0, std::string(5, '\0'));
+  const std::string ended = frame_of_node(AgentFrameKind::ended, 0, "");
   const std::vector<std::pair<std::string, std::string>> lies{
-      {ended + ended, "node 0 ended twice"},
-      {frame_of_node(AgentFrameKind::ended, 7, std::string(4, '\0')), "a report about node 7 of 2"},
+      {exited + exited, "node 0 exited twice"},
+      {exited + ended + ended, "node 0 ended twice"},
+      {ended, "node 0 ended before it exited"},
+      {frame_of_node(AgentFrameKind::exited, 7, std::string(5, '\0')), "a report about node 7 of 2"},
+      {frame_of_node(AgentFrameKind::exited, 0, std::string(4, '\0')), "a body ends 1 bytes early"},
+      {frame_of_node(AgentFrameKind::ended, 7, ""), "a report about node 7 of 2"},
       {frame_of_node(AgentFrameKind::output, 2, "\x01text"), "a report about node 2 of 2"},
       {frame_of_node(AgentFrameKind::output, 0, "\x02text"), "output of stream 2"},
       {encode_frame(AgentFrameKind::started, json_of(AgentStarted{{1, 2}})), "2 nodes started at a wrong time"},

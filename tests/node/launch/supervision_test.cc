@@ -122,4 +122,45 @@ BOOST_AUTO_TEST_CASE(a_node_that_was_told_to_stop_does_not_fail) {
   BOOST_TEST(!rules.first_failure());
 }
 
+const ExitStatus kCrashed{SIGSEGV};
+
+BOOST_AUTO_TEST_CASE(a_crash_before_its_host_knew_of_the_stop_is_the_cause_of_the_failure_that_stopped_nodes) {
+  Supervision rules = three();
+  check_orders(rules.on_exit(1, kStatus3, kStart), {{2, SIGTERM}});
+  check_orders(rules.on_exit(2, kCrashed, kStart + 1ms, BeforeStop::yes), {{0, SIGTERM}});
+  BOOST_TEST(!rules.was_told(2));
+  BOOST_TEST(rules.first_failure()->node == 2u);
+  check_orders(rules.on_exit(0, kCrashed, kStart + 2ms, BeforeStop::yes), {});
+  BOOST_TEST(rules.status() == 128 + SIGSEGV);
+  BOOST_TEST(rules.first_failure()->node == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_crash_or_status_that_follows_is_no_cause) {
+  Supervision rules = three();
+  (void)rules.on_exit(1, kStatus3, kStart);
+  (void)rules.on_exit(2, kCrashed, kStart + 1ms, BeforeStop::no);  // it was told, and its host knew
+  BOOST_TEST(rules.was_told(2));
+  (void)rules.on_exit(0, kStatus3, kStart + 2ms, BeforeStop::yes);
+  BOOST_TEST(!rules.was_told(0));
+  BOOST_TEST(rules.first_failure()->node == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_earlier_failure_that_stopped_nothing_stays_the_first) {
+  Supervision rules = three(OnExit::keep_going);
+  (void)rules.on_exit(2, kStatus3, kStart, BeforeStop::yes);
+  BOOST_TEST(!rules.stopping());
+  (void)rules.on_exit(1, kStatus3, kStart + 1s, BeforeStop::yes);
+  (void)rules.on_exit(0, kCrashed, kStart + 2s, BeforeStop::yes);
+  BOOST_TEST(rules.first_failure()->node == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_crash_before_its_host_knew_of_an_interrupt_counts) {
+  Supervision rules = three();
+  (void)rules.on_interrupt(SIGINT, kStart);
+  (void)rules.on_exit(2, kStatus3, kStart + 1ms, BeforeStop::no);
+  BOOST_TEST(!rules.first_failure());
+  (void)rules.on_exit(1, kCrashed, kStart + 2ms, BeforeStop::yes);
+  BOOST_TEST(rules.status() == 128 + SIGSEGV);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
