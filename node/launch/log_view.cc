@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace troupe {
@@ -23,6 +24,60 @@ std::string_view trimmed(std::string_view text) {
   return end == std::string_view::npos ? std::string_view() : text.substr(0, end + 1);
 }
 
+struct CodePoints {
+  char32_t first;
+  char32_t last;
+};
+
+// By Unicode's East Asian Width and its emoji. Where terminals differ, as for flags and characters that other ones make
+// an emoji, the larger number counts: a row that is too short is no harm.
+constexpr std::array kWide = std::to_array<CodePoints>(
+    {{0x1100, 0x115f},  {0x231a, 0x231b},   {0x2329, 0x232a},   {0x23e9, 0x23ec},   {0x23f0, 0x23f0},
+     {0x23f3, 0x23f3},  {0x25fd, 0x25fe},   {0x2614, 0x2615},   {0x2630, 0x2637},   {0x2648, 0x2653},
+     {0x267f, 0x267f},  {0x268a, 0x268f},   {0x2693, 0x2693},   {0x26a1, 0x26a1},   {0x26aa, 0x26ab},
+     {0x26bd, 0x26be},  {0x26c4, 0x26c5},   {0x26ce, 0x26ce},   {0x26d4, 0x26d4},   {0x26ea, 0x26ea},
+     {0x26f2, 0x26f3},  {0x26f5, 0x26f5},   {0x26fa, 0x26fa},   {0x26fd, 0x26fd},   {0x2705, 0x2705},
+     {0x270a, 0x270b},  {0x2728, 0x2728},   {0x274c, 0x274c},   {0x274e, 0x274e},   {0x2753, 0x2755},
+     {0x2757, 0x2757},  {0x2795, 0x2797},   {0x27b0, 0x27b0},   {0x27bf, 0x27bf},   {0x2b1b, 0x2b1c},
+     {0x2b50, 0x2b50},  {0x2b55, 0x2b55},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},   {0xa960, 0xa97f},
+     {0xac00, 0xd7a3},  {0xf900, 0xfaff},   {0xfe10, 0xfe19},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},
+     {0xffe0, 0xffe6},  {0x16fe0, 0x18dff}, {0x1aff0, 0x1b2ff}, {0x1d300, 0x1d376}, {0x1f000, 0x1faff},
+     {0x20000, 0x3fffd}});
+constexpr std::array kNarrowest = std::to_array<CodePoints>({{0x0300, 0x036f},
+                                                             {0x0483, 0x0489},
+                                                             {0x1ab0, 0x1aff},
+                                                             {0x1dc0, 0x1dff},
+                                                             {0x200b, 0x200f},
+                                                             {0x202a, 0x202e},
+                                                             {0x2060, 0x2064},
+                                                             {0x20d0, 0x20ff},
+                                                             {0xfe00, 0xfe0e},
+                                                             {0xfe20, 0xfe2f},
+                                                             {0xfeff, 0xfeff}});
+
+/// Returns how many columns of a terminal `point` takes at most: 0 for marks that go over the character before.
+std::size_t columns_of(char32_t point) {
+  const auto has_it = [point](const CodePoints& range) { return range.first <= point && point <= range.last; };
+  if (std::ranges::any_of(kNarrowest, has_it)) return 0;
+  return std::ranges::any_of(kWide, has_it) ? 2 : 1;
+}
+
+/// Returns the bytes of the UTF-8 character at the begin of `text`; one byte if there is none.
+std::string_view first_character(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  const std::size_t size = lead >= 0xf0U ? 4 : lead >= 0xe0U ? 3 : lead >= 0xc0U ? 2 : 1;
+  const auto continues = [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; };
+  if (size > text.size() || !std::ranges::all_of(text.substr(1, size - 1), continues)) return text.substr(0, 1);
+  return text.substr(0, size);
+}
+
+char32_t code_point_of(std::string_view character) {
+  char32_t point = static_cast<unsigned char>(character.front());
+  if (character.size() > 1) point &= 0x7fU >> character.size();
+  for (const char byte : character.substr(1)) point = point << 6U | (static_cast<unsigned char>(byte) & 0x3fU);
+  return point;
+}
+
 /// Returns the prefix of `text` that fits into `columns`, with its colours but without other terminal commands.
 std::string fitted(std::string_view text, std::size_t columns) {
   std::string result;
@@ -34,10 +89,11 @@ std::string fitted(std::string_view text, std::size_t columns) {
       i = final_byte + 1;
       continue;
     }
-    const bool continues = (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U;
-    if (!continues && ++width > columns) break;
-    if (static_cast<unsigned char>(text[i]) >= 0x20U) result += text[i];
-    ++i;
+    const std::string_view character = first_character(text.substr(i));
+    width += columns_of(code_point_of(character));
+    if (width > columns) break;
+    if (static_cast<unsigned char>(character.front()) >= 0x20U) result += character;
+    i += character.size();
   }
   return result;
 }

@@ -110,6 +110,25 @@ BOOST_AUTO_TEST_CASE(bars_are_cut_to_the_width_and_lose_commands_that_move_the_c
   BOOST_TEST(shown(logs) == "[ps] \x1b[32m0123456789äöü345");
 }
 
+// A row that wraps is never erased.
+BOOST_AUTO_TEST_CASE(wide_characters_count_for_two_columns_and_marks_over_others_for_none) {
+  const auto row_of = [](const std::string& bar) {
+    LogView logs = view({.is_terminal = {true, true}, .colours = false, .columns = 20});  // 12 for the bar
+    logs.write(0, Output::out, "\r" + bar);
+    return shown(logs);
+  };
+  const auto times = [](int count, const std::string& text) {
+    std::string result;
+    for (int i = 0; i < count; ++i) result += text;
+    return result;
+  };
+  BOOST_TEST(row_of(times(20, "🙂")) == "[ps] " + times(6, "🙂"));
+  BOOST_TEST(row_of("a" + times(20, "進")) == "[ps] a" + times(5, "進"));
+  BOOST_TEST(row_of(times(20, "e\u0301")) == "[ps] " + times(12, "e\u0301"));
+  BOOST_TEST(row_of(times(20, "█")) == "[ps] " + times(12, "█"));
+  BOOST_TEST(row_of(times(20, "\xf0")) == "[ps] " + times(12, "\xf0"));  // no UTF-8: each byte takes a column
+}
+
 BOOST_AUTO_TEST_CASE(a_row_without_room_for_a_bar_is_left_out) {
   LogView logs = view(kTerminal);
   logs.write(1, Output::out, "\rhalf");
