@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -423,6 +424,13 @@ class Launcher {
   void take_ends(const std::vector<NodeEnd>& ends) {
     for (const auto& [node, status, before_stop] : ends) {
       ends_[node] = status.text();
+      // Over a slow connection it may have ended in time, and be heard of late.
+      if (overdue_.contains(node) && status.by_signal() && status.shell_status() == kSignalBase + SIGKILL) {
+        view_.say(
+            Output::err,
+            fmt::format("{} did not end within {} ms of SIGTERM: killed", view_.prefix(node), stop_timeout_.count()),
+            Tone::failure);
+      }
       const bool was_stopping = rules_.stopping();
       const SignalOrders orders = rules_.on_exit(node, status, Clock::now(), before_stop);
       const auto& failure = rules_.first_failure();
@@ -483,12 +491,7 @@ class Launcher {
       for (const auto& host : hosts_) host->say_that_nodes_stop();
     }
     for (const SignalOrder& order : orders) {
-      if (order.signal == SIGKILL && !killing_) {
-        view_.say(Output::err,
-                  fmt::format("{} did not end within {} ms of SIGTERM: killed", view_.prefix(order.node),
-                              stop_timeout_.count()),
-                  Tone::failure);
-      }
+      if (order.signal == SIGKILL && !killing_) overdue_.insert(order.node);
       if (!hosts_.empty()) hosts_[host_of_[order.node]]->send(order.node, order.signal);
     }
   }
@@ -562,6 +565,7 @@ class Launcher {
   std::vector<std::unique_ptr<HostRun>> hosts_;
   std::vector<std::size_t> host_of_;  ///< the index in hosts_ of each node's host
   std::vector<std::string> ends_;     ///< of each node, empty while it runs
+  std::set<std::size_t> overdue_;     ///< nodes that were sent SIGKILL because their time to stop was over
   std::size_t incomplete_;            ///< nodes whose output may still come
   bool told_hosts_ = false;           ///< that nodes are told to stop
   std::optional<ControlListener> control_;

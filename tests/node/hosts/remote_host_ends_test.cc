@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -131,6 +132,26 @@ BOOST_AUTO_TEST_CASE(a_second_interrupt_does_not_wait_for_a_host_that_says_nothi
   BOOST_TEST(with(result.lines, "[host b] it has not said that its nodes were killed").size() == 1u);
   BOOST_TEST(result.last() == "[troupe] ended by SIGINT");
   BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_ended_in_time_and_is_heard_of_late_is_not_said_to_have_been_killed) {
+  for (const std::uint32_t status : {0, SIGKILL}) {
+    for (const char* word : {"go", "told", "orders"}) std::filesystem::remove(path() / word);
+    auto run = up_on_loopback("[cluster]\nshutdown_timeout = \"1ms\"\n" + host("a", "127.0.0.2", kTrueAgent) +
+                              host_that_is_late(status) + role("first", kPolite, "hosts = [\"a\"]") +
+                              role("second", "", "hosts = [\"b\"]"));
+    run.wait_for("[first] ready");
+    write("go", "");
+    run.wait_for("started in");
+    run.signal(SIGINT);
+    BOOST_TEST(is_told(SIGKILL));
+    write("told", "");
+    const auto result = run.finish();
+    BOOST_TEST(result.status == 130);
+    const std::string killed = "[second] did not end within 501 ms of SIGTERM: killed";
+    BOOST_TEST(with(result.lines, killed).size() == (status == SIGKILL ? 1u : 0u));
+    BOOST_TEST(run.all_gone());
+  }
 }
 
 // A connection that carries the first words, and then nothing until there is a file "go".
