@@ -79,9 +79,9 @@ class LogReader {
     }
     print(newest);
     while (options_.follow == Follow::yes && !over_) {
-      const auto report = ask("follow", options_.patience + LogReport::kPatience);
-      if (!report) return 1;
-      print(report->lines);
+      const auto newer = ask("follow", options_.patience + LogReport::kPatience);
+      if (!newer) return 1;
+      print(newer->lines);
     }
     return 0;
   }
