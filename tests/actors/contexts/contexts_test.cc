@@ -349,7 +349,8 @@ BOOST_AUTO_TEST_CASE(gradients_that_get_no_memory_fail_their_pass) {
     const bool is_sent = among.p1->take<msg::BackwardGradients>().size() == 1U;
     BOOST_TEST((is_sent || done->ready()), "allocation " << n);
     if (!done->ready()) continue;
-    failed += among.outcome(*done).starts_with("resource_exhausted") ? 1 : 0;
+    const std::string outcome = among.outcome(*done);  // aborted, if the context itself got none
+    failed += outcome.starts_with("resource_exhausted") || outcome.starts_with("context_aborted") ? 1 : 0;
   }
   BOOST_TEST(failed > 10U);
 }
