@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/contexts/contexts.h"
 #include "actors/shards/prepared_load.h"
 #include "optim/sgd.h"
 #include "tensor/create.h"
@@ -58,7 +59,7 @@ struct AmongDrivers : AmongBarePeers {
         Stepping{});
   }
 
-  const ContextId context{"m", 7, 1};
+  const ContextId context = core().contexts().open();
   const std::shared_ptr<detail::OptimizerDriver> driver = new_driver();
 };
 
