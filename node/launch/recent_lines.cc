@@ -73,7 +73,10 @@ LogReport RecentLines::since(std::uint64_t from, std::optional<std::size_t> node
     const NodeLines* of;
     std::deque<Line>::const_iterator line;
   };
-  const auto number = [this](const Line& line) { return ++looked_at_, line.number; };
+  const auto number = [this](const Line& line) {
+    ++looked_at_;
+    return line.number;
+  };
   std::vector<Next> next;  // of each node that has one; a heap whose front came first
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (node && *node != i) continue;
