@@ -91,7 +91,7 @@ bool is_system_header(std::string_view name) {
 }
 
 /// Tests that are about several files of their folder at once.
-constexpr std::array<std::string_view, 27> kTestsOfSeveralFiles{
+constexpr std::array<std::string_view, 28> kTestsOfSeveralFiles{
     "tests/actors/contexts/aborted_contexts_test.cc",         // contexts that others abort
     "tests/actors/contexts/reducers_without_memory_test.cc",  // reducers of passes that end without memory
     "tests/actors/executor_idle_test.cc",                     // threads of a pool that have no job, and work that waits
@@ -109,7 +109,8 @@ constexpr std::array<std::string_view, 27> kTestsOfSeveralFiles{
     "tests/models/rref_protocol_test.cc",            // owner, handles and fork table under every order of messages
     "tests/models/turn_protocol_test.cc",            // callers of a value and their turns, under every order of events
     "tests/node/gloo_collective_memory_test.cc",     // members of a collective that get no memory
-    "tests/node/hosts/remote_host_output_test.cc",   // launcher, agents and what is between them
+    "tests/node/hosts/remote_host_ends_test.cc",     // launcher, agents and what is between them
+    "tests/node/hosts/remote_host_output_test.cc",   // the same
     "tests/node/launch/launcher_ends_test.cc",       // how interrupts, outputs and terminals end a run
     "tests/node/links/link_conformance_test.cc",     // one suite for every link
     "tests/node/links/shared_memory/memory_returns_test.cc",     // the memory of links that share, whatever happens
