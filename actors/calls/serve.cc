@@ -179,7 +179,8 @@ bool is_death(ErrorCode code) {
 
 /// Returns the error of a function that did not handle the failure `below` of one of its own calls: the first failure
 /// is the cause. A death keeps its code and the dead node's name through any number of calls, and says which calls
-/// those were: the operation is that of this call, which ran here.
+/// those were: the operation is that of this call, which ran here. The end of the context in which the call runs keeps
+/// its code: it has ended for the caller, too.
 Error caused_by(const ServedCall& call, const Error& below) {
   if (is_death(below.code)) {
     constexpr std::string_view kCalled = "had called it while it ran";
@@ -193,11 +194,15 @@ Error caused_by(const ServedCall& call, const Error& below) {
     error.execution = Execution::yes;
     return error;
   }
-  Error error = call.node->error(ErrorCode::remote_exception, call.node->name(), call.operation,
-                                 fmt::format("{} failed", below.operation.empty() ? "a call" : below.operation));
+  const auto& context = call.scope->context;
+  const bool ends_context = below.code == ErrorCode::context_aborted && context &&
+                            below.operation == fmt::format("context {}", context->text());
+  Error error =
+      call.node->error(ends_context ? ErrorCode::context_aborted : ErrorCode::remote_exception, call.node->name(),
+                       call.operation, fmt::format("{} failed", below.operation.empty() ? "a call" : below.operation));
   if (!below.peer.empty()) error.message += " on " + below.peer;
   error.cause = below.cause.empty() ? below.text() : below.cause;
-  error.exception_type = "troupe::RemoteError";
+  if (!ends_context) error.exception_type = "troupe::RemoteError";
   error.execution = Execution::yes;
   return error;
 }

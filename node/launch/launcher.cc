@@ -434,8 +434,8 @@ class Launcher {
       const bool was_stopping = rules_.stopping();
       const SignalOrders orders = rules_.on_exit(node, status, Clock::now(), before_stop);
       const auto& failure = rules_.first_failure();
-      const bool is_said_last = rules_.finished() && failure && failure->node == node;
-      if (!status.ok() && !rules_.was_told(node) && !is_said_last) {
+      const bool is_told_late = before_stop == BeforeStop::yes && !(failure && failure->node == node);
+      if (!status.ok() && !rules_.was_told(node) && (!rules_.finished() || is_told_late)) {
         view_.say(Output::err, ending(node, status), Tone::failure);
       }
       if (rules_.stopping() && !was_stopping && !rules_.finished()) {
