@@ -356,7 +356,8 @@ bool ContextParticipant::word_lost(const NodeName& from, const Error& why) {
 void ContextParticipant::abort(const Error& why, const NodeName& from) {
   ledger_.add_peer(from);
   if (aborted_) return;
-  const Error error = why.code == ErrorCode::context_aborted ? why : ended_by_failure(context_, why);
+  Error error = why.code == ErrorCode::context_aborted ? why : ended_by_failure(context_, why);
+  error.operation = "context " + context_.text();  // by which calls know their own (see caused_by), whoever said `why`
   // The creator is notified in any case: it may not know this node, it will release the context, and it may live
   // although `error` calls it dead.
   std::set<NodeName> told = ledger_.peers();
