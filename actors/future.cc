@@ -162,7 +162,9 @@ void FutureCore::skip(FutureCore& before, const Error& error) noexcept {
     const std::lock_guard lock(mutex_);
     thrown_ = thrown;
   }
-  fail(copy_of(error));
+  if (fail(copy_of(error))) return;
+  const std::lock_guard lock(mutex_);
+  thrown_ = nullptr;  // cancelled
 }
 
 bool FutureCore::claim() {

@@ -180,7 +180,7 @@ bool is_death(ErrorCode code) {
 /// Returns the error of a function that did not handle the failure `below` of one of its own calls: the first failure
 /// is the cause. A death keeps its code and the dead node's name through any number of calls, and says which calls
 /// those were: the operation is that of this call, which ran here. The end of the context in which the call runs keeps
-/// its code: it has ended for the caller, too.
+/// its code where the function met it itself, as those of the runtime do: it has ended for the caller, too.
 Error caused_by(const ServedCall& call, const Error& below) {
   if (is_death(below.code)) {
     constexpr std::string_view kCalled = "had called it while it ran";

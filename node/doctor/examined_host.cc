@@ -47,7 +47,7 @@ HostEvents no_events() {
   return {.output = [](std::size_t, Output, std::string_view) {},
           .lost = [](const LogLoss&) {},
           .ended = [](const std::vector<NodeEnd>&) {},
-          .complete = [](std::size_t) {},
+          .complete = [](std::size_t, OutputEnd) {},
           .answered = [](std::uint64_t, std::string) {}};
 }
 

@@ -358,7 +358,7 @@ void RemoteHost::take_end(std::string_view body) {
   if (running_[node]) throw AgentProtocolError(fmt::format("node {} ended before it exited", node));
   if (!incomplete_[node]) throw AgentProtocolError(fmt::format("node {} ended twice", node));
   incomplete_[node] = false;
-  events_.complete(rank);
+  events_.complete(rank, OutputEnd::whole);
 }
 
 void RemoteHost::take_answer(std::string_view body) {
@@ -394,7 +394,7 @@ void RemoteHost::fail(const std::vector<std::string>& problems) {
   }
   running_.assign(running_.size(), false);
   for (std::size_t i = 0; i < incomplete_.size(); ++i) {
-    if (incomplete_[i]) events_.complete(options_.plan.nodes[i]);
+    if (incomplete_[i]) events_.complete(options_.plan.nodes[i], OutputEnd::cut_off);
   }
   incomplete_.assign(incomplete_.size(), false);
   if (!lost.empty()) events_.ended(lost);

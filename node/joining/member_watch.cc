@@ -136,11 +136,12 @@ class WatchedList : public SignedListHolder {
   }
 
   /// Returns the grants of `members`, which the ring is given next: its members of now that are not among them have
-  /// connections until then, and after that until the links end them.
+  /// connections until then, and after that until the links end them. REQUIRES: follow_mutex_.
   [[nodiscard]] ListedGrants grants_until_connections_end(const MemberFile::Members& members) const {
     ListedGrants grants = grants_of(members);
-    for (KeyRing::Member& now : ring_.members()) grants.revoked.insert(std::move(now.name));
-    for (const KeyRing::Member& valid : members.valid) grants.revoked.erase(valid.name);
+    for (KeyRing::Member& now : ring_.members()) revoked_.insert(std::move(now.name));
+    for (const KeyRing::Member& valid : members.valid) revoked_.erase(valid.name);
+    grants.revoked = revoked_;
     return grants;
   }
 
@@ -173,7 +174,8 @@ class WatchedList : public SignedListHolder {
   const std::shared_ptr<MemberFile> file_;
   const KeyRing ring_;
   const AuditSink audit_;
-  mutable std::mutex follow_mutex_;  ///< held while the ring is given members
+  mutable std::mutex follow_mutex_;      ///< held while the ring is given members
+  mutable ListedGrants::Names revoked_;  ///< by any list so far, and not in the last; guarded by follow_mutex_
   mutable std::mutex mutex_;
   mutable std::string warned_;  ///< last; guarded by mutex_
 };

@@ -20,6 +20,9 @@
 
 namespace troupe::detail {
 
+/// Whether the output of a node has come to its end, or was cut off: its host was lost before.
+enum class OutputEnd { whole, cut_off };
+
 /// What hosts tell the launcher. Nodes are ranks.
 struct HostEvents {
   TakeOutput output;
@@ -28,7 +31,7 @@ struct HostEvents {
   /// These nodes have ended. Their output may still come.
   std::function<void(const std::vector<NodeEnd>& ends)> ended;
   /// All output of this node has come that will.
-  std::function<void(std::size_t node)> complete;
+  std::function<void(std::size_t node, OutputEnd end)> complete;
   /// The answer to question `id`, or JSON with the reason why there is none.
   std::function<void(std::uint64_t id, std::string text)> answered;
 };
@@ -85,7 +88,7 @@ class LocalHost : public HostRun {
   void work(std::span<const pollfd> polled, Time /*now*/) override { nodes_.read(polled, events_.output); }
   void child_ended() override {
     const std::vector<NodeEnd> ends = nodes_.take_ends(events_.output);
-    for (const NodeEnd& end : ends) events_.complete(end.node);
+    for (const NodeEnd& end : ends) events_.complete(end.node, OutputEnd::whole);
     if (!ends.empty()) events_.ended(ends);
   }
   [[nodiscard]] bool has(pid_t pid) const override { return nodes_.has(pid); }

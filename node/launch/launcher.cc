@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -140,7 +141,7 @@ class Launcher {
     close_hosts();
     say_how_it_ended();
     end_following();
-    return flush(rules_.status());
+    return flush(is_cut_off_ && rules_.status() == 0 ? 1 : rules_.status());
   }
 
  private:
@@ -217,9 +218,10 @@ class Launcher {
         .lost = [this](const LogLoss& loss) { take_loss(loss); },
         .ended = [this](const std::vector<NodeEnd>& ends) { take_ends(ends); },
         .complete =
-            [this](std::size_t node) {
+            [this](std::size_t node, OutputEnd end) {
               view_.end(node);
               --incomplete_;
+              is_cut_off_ = is_cut_off_ || end == OutputEnd::cut_off;
             },
         .answered =
             [this](std::uint64_t id, std::string text) {
@@ -425,7 +427,8 @@ class Launcher {
     for (const auto& [node, status, before_stop] : ends) {
       ends_[node] = status.text();
       // Over a slow connection it may have ended in time, and be heard of late.
-      if (overdue_.contains(node) && status.by_signal() && status.shell_status() == kSignalBase + SIGKILL) {
+      if (before_stop == BeforeStop::no && overdue_.contains(node) && status.by_signal() &&
+          status.shell_status() == kSignalBase + SIGKILL) {
         view_.say(
             Output::err,
             fmt::format("{} did not end within {} ms of SIGTERM: killed", view_.prefix(node), stop_timeout_.count()),
@@ -473,6 +476,7 @@ class Launcher {
 
   void interrupt(int signal, std::string_view why) {
     if (nothing_runs()) {
+      if (!flushing_ && incomplete_ > 0) std::ignore = rules_.on_interrupt(signal, Clock::now());
       give_hosts_up();
       return drop_output();
     }
@@ -520,7 +524,7 @@ class Launcher {
       view_.say(Output::err,
                 fmt::format("[troupe] ended{}", is_unwritten ? ": " + unwritten_ : " by " + signal_name(*signal)),
                 Tone::quiet);
-    } else if (plan_.result && !view_.last_output_line(*plan_.result).empty()) {
+    } else if (plan_.result && !is_cut_off_ && !view_.last_output_line(*plan_.result).empty()) {
       view_.say(Output::out, view_.last_output_line(*plan_.result));
     }
   }
@@ -567,6 +571,7 @@ class Launcher {
   std::vector<std::string> ends_;     ///< of each node, empty while it runs
   std::set<std::size_t> overdue_;     ///< nodes that were sent SIGKILL because their time to stop was over
   std::size_t incomplete_;            ///< nodes whose output may still come
+  bool is_cut_off_ = false;           ///< output of a node was lost with its host
   bool told_hosts_ = false;           ///< that nodes are told to stop
   std::optional<ControlListener> control_;
 };

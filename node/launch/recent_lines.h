@@ -18,8 +18,8 @@ namespace troupe::detail {
 
 /// Answers "newest COUNT [NODE]" and "logs FROM [NODE]" at once, and "follow FROM [NODE]" when there is a line, the
 /// cluster has ended, or kPatience has passed. FROM is 0 or `next` of the answer before; an answer is a LogReport as
-/// JSON. A question looks at no more lines than its answer has, and at a few of each node. A plain class: one thread at
-/// a time.
+/// JSON. A question looks at no more lines than its answer has, or COUNT, and at a few of each node. A plain class: one
+/// thread at a time.
 class RecentLines {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -46,7 +46,7 @@ SignalOrders Supervision::on_exit(std::size_t node, ExitStatus status, Supervisi
 void Supervision::count_failure(std::size_t node, ExitStatus status, BeforeStop before_stop) {
   const bool came_first = stopping_ && before_stop == BeforeStop::yes;
   const bool is_cause = came_first && status.by_signal() && stopped_by_ && first_failure_->node == *stopped_by_ &&
-                        !first_failure_->status.by_signal();
+                        !first_failure_->status.by_signal() && !first_failure_->status.is_lost_with_host();
   const bool is_first = !first_failure_ && (!interrupt_ || came_first);
   if (is_cause || is_first) first_failure_ = Failure{node, status};
   if (nodes_[node].on_exit != OnExit::stop_all || stopping_) return;

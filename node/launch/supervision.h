@@ -26,6 +26,7 @@ class ExitStatus {
 
   /// The node's host is not heard of any more: it will end there, or has.
   [[nodiscard]] static ExitStatus lost_with_host() { return ExitStatus(kLost); }
+  [[nodiscard]] bool is_lost_with_host() const { return wait_status_ == kLost; }
 
   [[nodiscard]] bool ok() const { return wait_status_ == 0; }
   [[nodiscard]] bool by_signal() const;

@@ -42,7 +42,7 @@ struct Directory : RunDirectory {
 
   /// Returns a host "b" of one node that says it has started once there is a file "go", and that the node has ended
   /// with `wait_status` once there is "told".
-  std::string host_that_is_late(std::uint32_t wait_status = 0) {
+  std::string host_that_is_late(std::uint32_t wait_status = 0, const std::string& end = "wait") {
     write("welcome", std::string(kAgentGreeting) +
                          encode_frame(AgentFrameKind::welcome, json_of(AgentWelcome{TROUPE_VERSION, "b", 1})));
     write("prepared", encode_frame(AgentFrameKind::prepared, json_of(AgentPrepared{})));
@@ -50,10 +50,11 @@ struct Directory : RunDirectory {
     std::string status;
     put_u32(status, wait_status);
     write("ended", frame_of_node(AgentFrameKind::exited, status + '\0') + frame_of_node(AgentFrameKind::ended));
-    return host("b", "127.0.0.3",
-                "cat welcome; head -c 1 >/dev/null; cat prepared; exec 3<&0; cat <&3 >orders & "
-                "until [ -e go ]; do sleep 0.01; done; cat started; until [ -e told ]; do sleep 0.01; done; cat ended; "
-                "wait");
+    return host(
+        "b", "127.0.0.3",
+        "cat welcome; head -c 1 >/dev/null; cat prepared; exec 3<&0; cat <&3 >orders & "
+        "until [ -e go ]; do sleep 0.01; done; cat started; until [ -e told ]; do sleep 0.01; done; cat ended; " +
+            end);
   }
 
   /// Returns whether that host is told to send `signal` to its node, within 5 s.
@@ -152,6 +153,40 @@ BOOST_AUTO_TEST_CASE(a_node_that_ended_in_time_and_is_heard_of_late_is_not_said_
     BOOST_TEST(with(result.lines, killed).size() == (status == SIGKILL ? 1u : 0u));
     BOOST_TEST(run.all_gone());
   }
+}
+
+// Its last line may be the result, and does not come.
+BOOST_AUTO_TEST_CASE(output_that_is_lost_with_its_host_after_the_end_of_its_node_is_a_failure) {
+  const std::string late = host_that_is_late(0, "exit 255");
+  write("ended", frame_of_node(AgentFrameKind::output, '\0' + std::string("loss 5\n")) +
+                     frame_of_node(AgentFrameKind::exited, std::string(4, '\0') + '\1'));
+  auto run = up_on_loopback("[cluster]\nresult = \"second\"\n" + host("a", "127.0.0.2", kTrueAgent) + late +
+                            role("first", "", "hosts = [\"a\"]") + role("second", "", "hosts = [\"b\"]"));
+  write("go", "");
+  run.wait_for("started in");
+  write("told", "");
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(with(result.lines, "loss 5").size() == 1u);  // and not again as the result
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupt_while_only_output_is_to_come_ends_the_run) {
+  const std::string late = host_that_is_late();
+  write("ended", frame_of_node(AgentFrameKind::output, '\0' + std::string("loss 5\n")) +
+                     frame_of_node(AgentFrameKind::exited, std::string(4, '\0') + '\1'));
+  auto run = up_on_loopback("[cluster]\nresult = \"second\"\nshutdown_timeout = \"1ms\"\n" +
+                            host("a", "127.0.0.2", kTrueAgent) + late + role("first", "", "hosts = [\"a\"]") +
+                            role("second", "", "hosts = [\"b\"]"));
+  write("go", "");
+  run.wait_for("started in");
+  write("told", "");
+  run.wait_for("[second] loss 5");
+  run.signal(SIGINT);
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 130);
+  BOOST_TEST(result.last() == "[troupe] ended by SIGINT");
+  BOOST_TEST(run.all_gone());
 }
 
 // A connection that carries the first words, and then nothing until there is a file "go".

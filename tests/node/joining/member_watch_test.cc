@@ -268,6 +268,10 @@ BOOST_AUTO_TEST_CASE(who_is_not_in_the_list_any_more_may_do_nothing, *label("att
   BOOST_TEST(!listed.has("c", detail::ValueRight::owns));
   BOOST_TEST(!listed.has("c", detail::ValueRight::reads));
   BOOST_TEST(listed.may_call("b", "square"));
+  files.made.revoke({"b"});
+  while (listed.may_call("b", "square") && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST(!listed.may_call("b", "square"));
+  BOOST_TEST(!listed.may_call("c", "square"));  // after a second list, too: its connection may still be there
 }
 
 /// A cluster whose nodes each have a directory of their own, as on machines of their own.

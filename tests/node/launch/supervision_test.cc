@@ -154,6 +154,13 @@ BOOST_AUTO_TEST_CASE(an_earlier_failure_that_stopped_nothing_stays_the_first) {
   BOOST_TEST(rules.first_failure()->node == 2u);
 }
 
+BOOST_AUTO_TEST_CASE(a_crash_that_follows_from_the_loss_of_a_host_is_no_cause) {
+  Supervision rules = three();
+  (void)rules.on_exit(1, ExitStatus::lost_with_host(), kStart);
+  (void)rules.on_exit(2, kCrashed, kStart + 1ms, BeforeStop::yes);
+  BOOST_TEST(rules.first_failure()->node == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_crash_before_its_host_knew_of_an_interrupt_counts) {
   Supervision rules = three();
   (void)rules.on_interrupt(SIGINT, kStart);
