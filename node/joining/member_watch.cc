@@ -139,6 +139,7 @@ class WatchedList : public SignedListHolder {
   /// connections until then, and after that until the links end them. REQUIRES: follow_mutex_.
   [[nodiscard]] ListedGrants grants_until_connections_end(const MemberFile::Members& members) const {
     ListedGrants grants = grants_of(members);
+    if (revoked_.size() > kRevokedMax) revoked_.clear();  // the connections of all but the last have ended long since
     for (KeyRing::Member& now : ring_.members()) revoked_.insert(std::move(now.name));
     for (const KeyRing::Member& valid : members.valid) revoked_.erase(valid.name);
     grants.revoked = revoked_;
@@ -168,6 +169,8 @@ class WatchedList : public SignedListHolder {
     }
     spdlog::warn("[{}] {}", name_, line);
   }
+
+  static constexpr std::size_t kRevokedMax = 4'096;
 
   const NodeName name_;
   const std::weak_ptr<NodeCore> node_;  ///< whose membership holds this object
